@@ -1,0 +1,649 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Artifacts: the typed directories and values that steps hand to each other.
+
+Type names, properties and directory layouts are TFX's, so that code and stores written for TFX
+work here. Each class draws its directory.
+"""
+
+import abc
+import enum
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+__all__ = [
+    "STANDARD_TYPES",
+    "Artifact",
+    "Boolean",
+    "Bytes",
+    "DataView",
+    "ExampleAnomalies",
+    "ExampleStatistics",
+    "Examples",
+    "ExamplesDiff",
+    "ExternalArtifact",
+    "Float",
+    "HyperParameters",
+    "InferenceResult",
+    "InfraBlessing",
+    "Integer",
+    "JsonValue",
+    "Model",
+    "ModelBlessing",
+    "ModelEvaluation",
+    "ModelRun",
+    "Property",
+    "PropertyType",
+    "PushedModel",
+    "Schema",
+    "State",
+    "String",
+    "SystemType",
+    "TransformCache",
+    "TransformGraph",
+    "TunerResults",
+    "ValueArtifact",
+    "artifact_class",
+    "decode_split_names",
+    "encode_split_names",
+    "eval_model_dir",
+    "eval_model_path",
+    "get_split_uri",
+    "get_split_uris",
+    "only_file",
+    "serving_model_dir",
+    "serving_model_path",
+]
+
+PropertyValue = int | float | str | bool | list[Any] | dict[str, Any] | None
+
+
+class PropertyType(enum.IntEnum):
+    """What a property holds; the numbers are MLMD's."""
+
+    INT = 1
+    FLOAT = 2
+    STRING = 3
+    JSON_VALUE = 4
+    PROTO = 5
+    BOOLEAN = 6
+
+
+class State(enum.IntEnum):
+    """Where an artifact stands; the numbers are MLMD's."""
+
+    UNKNOWN = 0
+    PENDING = 1
+    LIVE = 2
+    MARKED_FOR_DELETION = 3
+    DELETED = 4
+    ABANDONED = 5
+    REFERENCE = 6
+
+
+class SystemType(enum.StrEnum):
+    """The base type of an artifact type, by its name in MLMD."""
+
+    DATASET = "mlmd.Dataset"
+    MODEL = "mlmd.Model"
+    METRICS = "mlmd.Metrics"
+    STATISTICS = "mlmd.Statistics"
+
+
+@dataclass(frozen=True)
+class Property:
+    """One declared property of an artifact type."""
+
+    type: PropertyType
+
+
+_DEFAULTS: dict[PropertyType, PropertyValue] = {
+    PropertyType.INT: 0,
+    PropertyType.FLOAT: 0.0,
+    PropertyType.STRING: "",
+    PropertyType.JSON_VALUE: None,
+    PropertyType.PROTO: None,
+    PropertyType.BOOLEAN: False,
+}
+_PYTHON_TYPES: dict[PropertyType, tuple[type, ...]] = {
+    PropertyType.INT: (int,),
+    PropertyType.FLOAT: (float, int),
+    PropertyType.STRING: (str,),
+    PropertyType.BOOLEAN: (bool,),
+}
+
+
+def _declared(name: str, kind: PropertyType) -> property:
+    """The attribute through which a declared property is read and written."""
+
+    def read(self: "Artifact") -> PropertyValue:
+        return self.properties.get(name, _DEFAULTS[kind])
+
+    def write(self: "Artifact", value: PropertyValue) -> None:
+        wanted = _PYTHON_TYPES.get(kind)
+        if wanted and not isinstance(value, wanted):
+            raise TypeError(
+                f"{self.type_name}.{name} holds {kind.name}, got {value!r} of type "
+                f"{type(value).__name__}."
+            )
+        self.properties[name] = value
+
+    return property(read, write)
+
+
+class Artifact:
+    """One output of a step: a URI, a type, and what is known about it."""
+
+    TYPE_NAME: ClassVar[str | None] = None
+    TYPE_ANNOTATION: ClassVar[SystemType | None] = None
+    PROPERTIES: ClassVar[dict[str, Property] | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, declared in (cls.__dict__.get("PROPERTIES") or {}).items():
+            if name not in cls.__dict__:
+                setattr(cls, name, _declared(name, declared.type))
+
+    def __init__(self) -> None:
+        if not self.TYPE_NAME:
+            raise ValueError(
+                f"{type(self).__name__} has no TYPE_NAME. Use one of the standard artifacts, or "
+                "write a subclass: class MyData(Artifact): TYPE_NAME = 'MyData'."
+            )
+        self.uri: str = ""
+        self.id: int = 0
+        self.name: str = ""
+        self.state: State = State.UNKNOWN
+        self.properties: dict[str, PropertyValue] = {}
+        self.custom_properties: dict[str, PropertyValue] = {}
+
+    def __repr__(self) -> str:
+        return f"{self.type_name}(id={self.id}, uri={self.uri!r})"
+
+    @property
+    def type(self) -> "type[Artifact]":
+        """The artifact's class."""
+        return type(self)
+
+    @property
+    def type_name(self) -> str:
+        """The name of the artifact's type in the store."""
+        assert self.TYPE_NAME
+        return self.TYPE_NAME
+
+    def has_custom_property(self, key: str) -> bool:
+        """Whether `key` was set as a custom property."""
+        return key in self.custom_properties
+
+    def get_custom_property(self, key: str) -> PropertyValue:
+        """The custom property `key`, or None."""
+        return self.custom_properties.get(key)
+
+    def set_string_custom_property(self, key: str, value: str) -> None:
+        """Set a custom property to a string."""
+        self.custom_properties[key] = str(value)
+
+    def set_int_custom_property(self, key: str, value: int) -> None:
+        """Set a custom property to an integer."""
+        self.custom_properties[key] = int(value)
+
+    def set_float_custom_property(self, key: str, value: float) -> None:
+        """Set a custom property to a float."""
+        self.custom_properties[key] = float(value)
+
+    def set_json_value_custom_property(self, key: str, value: PropertyValue) -> None:
+        """Set a custom property to a JSON value."""
+        self.custom_properties[key] = value
+
+    def get_string_custom_property(self, key: str) -> str:
+        """The custom property `key` as a string, or an empty one."""
+        return str(self.custom_properties.get(key, ""))
+
+    def get_int_custom_property(self, key: str) -> int:
+        """The custom property `key` as an integer, or 0."""
+        return int(self.custom_properties.get(key, 0))  # type: ignore[arg-type]
+
+    def get_float_custom_property(self, key: str) -> float:
+        """The custom property `key` as a float, or 0.0."""
+        return float(self.custom_properties.get(key, 0.0))  # type: ignore[arg-type]
+
+    get_json_value_custom_property = get_custom_property
+
+    def to_dict(self) -> dict[str, Any]:
+        """This artifact as plain JSON, for the border between processes."""
+        return {
+            "type": self.type_name,
+            "uri": self.uri,
+            "id": self.id,
+            "name": self.name,
+            "state": int(self.state),
+            "properties": self.properties,
+            "custom_properties": self.custom_properties,
+        }
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Self:
+        """The artifact that `to_dict` wrote, as an instance of this class."""
+        artifact = cls()
+        artifact.uri = record["uri"]
+        artifact.id = record["id"]
+        artifact.name = record["name"]
+        artifact.state = State(record["state"])
+        artifact.properties = dict(record["properties"])
+        artifact.custom_properties = dict(record["custom_properties"])
+        return artifact
+
+
+_SPLIT = {"split_names": Property(PropertyType.STRING)}
+_SPAN = {"span": Property(PropertyType.INT)}
+_VERSION = {"version": Property(PropertyType.INT)}
+
+
+class _WithSplits(Artifact):
+    """An artifact whose directory has one folder per split."""
+
+    TYPE_NAME = "WithSplits"
+    split_names: str
+
+    @property
+    def splits(self) -> list[str]:
+        """The names of the splits."""
+        return decode_split_names(self.split_names)
+
+    @splits.setter
+    def splits(self, names: Sequence[str]) -> None:
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"{self.type_name}.splits takes a list of names, got {names!r}.")
+        self.split_names = encode_split_names(names)
+
+    def path(self, *, split: str) -> str:
+        """The folder of one split."""
+        return get_split_uri([self], split)
+
+
+class Examples(_WithSplits):
+    """Serialized tf.Examples.
+
+    <uri>/Split-<name>/*.gz    gzip TFRecords
+    """
+
+    TYPE_NAME = "Examples"
+    TYPE_ANNOTATION = SystemType.DATASET
+    PROPERTIES: ClassVar = {**_SPAN, **_VERSION, **_SPLIT}
+    span: int
+    version: int
+
+
+class ExampleStatistics(_WithSplits):
+    """Statistics of examples.
+
+    <uri>/Split-<name>/FeatureStats.pb    a DatasetFeatureStatisticsList
+    """
+
+    TYPE_NAME = "ExampleStatistics"
+    TYPE_ANNOTATION = SystemType.STATISTICS
+    PROPERTIES: ClassVar = {**_SPAN, **_SPLIT}
+    span: int
+
+
+class ExampleAnomalies(_WithSplits):
+    """What is wrong with examples, judged by a schema.
+
+    <uri>/Split-<name>/SchemaDiff.pb    an Anomalies message
+    """
+
+    TYPE_NAME = "ExampleAnomalies"
+    PROPERTIES: ClassVar = {**_SPAN, **_SPLIT}
+    span: int
+
+
+class ExamplesDiff(Artifact):
+    """How two sets of examples differ."""
+
+    TYPE_NAME = "ExamplesDiff"
+
+
+class ExternalArtifact(Artifact):
+    """Files that no step made, as old pipelines named them."""
+
+    TYPE_NAME = "ExternalArtifact"
+
+
+class Schema(Artifact):
+    """The schema of examples.
+
+    <uri>/schema.pbtxt    a schema_pb2.Schema as text
+    """
+
+    TYPE_NAME = "Schema"
+
+
+class TransformGraph(Artifact):
+    """What tensorflow-transform learned.
+
+    <uri>/transform_fn/            a SavedModel
+    <uri>/transformed_metadata/    the schema of its output
+    <uri>/metadata/                the schema of its input
+    """
+
+    TYPE_NAME = "TransformGraph"
+
+
+class TransformCache(Artifact):
+    """What the analyzers of tensorflow-transform computed, for the next run."""
+
+    TYPE_NAME = "TransformCache"
+
+
+class HyperParameters(Artifact):
+    """The best hyperparameters of a search, or a user's own.
+
+    <uri>/best_hyperparameters.txt    JSON; the only file
+    """
+
+    TYPE_NAME = "HyperParameters"
+
+
+class TunerResults(Artifact):
+    """Every trial of a search.
+
+    <uri>/tuner_results.json
+    """
+
+    TYPE_NAME = "TunerResults"
+
+
+class Model(Artifact):
+    """A trained model.
+
+    <uri>/Format-Serving/    for serving: a SavedModel, or any files that the module wrote
+    <uri>/Format-TFMA/       for evaluation: an EvalSavedModel; optional
+    """
+
+    TYPE_NAME = "Model"
+    TYPE_ANNOTATION = SystemType.MODEL
+
+
+class ModelRun(Artifact):
+    """What training left behind besides the model: logs, events, checkpoints."""
+
+    TYPE_NAME = "ModelRun"
+
+
+class ModelEvaluation(Artifact):
+    """The metrics of a model."""
+
+    TYPE_NAME = "ModelEvaluation"
+
+
+class ModelBlessing(Artifact):
+    """Whether a model is good enough.
+
+    <uri>/BLESSED or <uri>/NOT_BLESSED    an empty file
+    """
+
+    TYPE_NAME = "ModelBlessing"
+
+
+class InfraBlessing(Artifact):
+    """Whether a model can be served.
+
+    <uri>/INFRA_BLESSED or <uri>/INFRA_NOT_BLESSED    an empty file
+    """
+
+    TYPE_NAME = "InfraBlessing"
+
+
+class PushedModel(Artifact):
+    """A model that was handed to a server."""
+
+    TYPE_NAME = "PushedModel"
+    TYPE_ANNOTATION = SystemType.MODEL
+
+
+class InferenceResult(Artifact):
+    """The predictions of a model."""
+
+    TYPE_NAME = "InferenceResult"
+
+
+class DataView(Artifact):
+    """How records that are not tf.Examples are decoded."""
+
+    TYPE_NAME = "DataView"
+
+
+class ValueArtifact(Artifact, abc.ABC):
+    """An artifact that is one value; its URI is a file that holds it."""
+
+    @abc.abstractmethod
+    def encode(self, value: Any) -> bytes:
+        """The bytes that are stored for `value`."""
+
+    @abc.abstractmethod
+    def decode(self, data: bytes) -> Any:
+        """The value that `data` stands for."""
+
+    def read(self) -> Any:
+        """The value in the file."""
+        return self.decode(Path(self.uri).read_bytes())
+
+    def write(self, value: Any) -> None:
+        """Put `value` into the file."""
+        data = self.encode(value)
+        Path(self.uri).parent.mkdir(parents=True, exist_ok=True)
+        Path(self.uri).write_bytes(data.encode() if isinstance(data, str) else data)
+
+    @property
+    def value(self) -> Any:
+        """The value, read from and written to the file."""
+        return self.read()
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.write(value)
+
+
+def _typed(value: Any, wanted: type | tuple[type, ...], name: str) -> Any:
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        raise TypeError(f"A {name} artifact takes {name.lower()} values, got {value!r}.")
+    return value
+
+
+class String(ValueArtifact):
+    """One string."""
+
+    TYPE_NAME = "String"
+
+    def encode(self, value: Any) -> bytes:  # noqa: D102
+        return str(_typed(value, str, "String")).encode()
+
+    def decode(self, data: bytes) -> str:  # noqa: D102
+        return data.decode()
+
+
+class Bytes(ValueArtifact):
+    """Raw bytes."""
+
+    TYPE_NAME = "Bytes"
+
+    def encode(self, value: Any) -> bytes:  # noqa: D102
+        return bytes(_typed(value, bytes, "Bytes"))
+
+    def decode(self, data: bytes) -> bytes:  # noqa: D102
+        return data
+
+
+class Integer(ValueArtifact):
+    """One integer, stored as decimal digits."""
+
+    TYPE_NAME = "Integer"
+
+    def encode(self, value: Any) -> bytes:  # noqa: D102
+        return str(_typed(value, int, "Integer")).encode()
+
+    def decode(self, data: bytes) -> int:  # noqa: D102
+        return int(data)
+
+
+class Float(ValueArtifact):
+    """One float; infinities and NaN are spelled as in JavaScript."""
+
+    TYPE_NAME = "Float"
+
+    def encode(self, value: Any) -> bytes:  # noqa: D102
+        return json.dumps(float(_typed(value, (float, int), "Float"))).encode()
+
+    def decode(self, data: bytes) -> float:  # noqa: D102
+        return float(data)
+
+
+class Boolean(ValueArtifact):
+    """True or False, stored as 1 or 0."""
+
+    TYPE_NAME = "Boolean"
+
+    def encode(self, value: Any) -> bytes:  # noqa: D102
+        return b"1" if _typed(value, bool, "Boolean") else b"0"
+
+    def decode(self, data: bytes) -> bool:  # noqa: D102
+        return int(data) != 0
+
+
+class JsonValue(ValueArtifact):
+    """Anything that JSON can say."""
+
+    TYPE_NAME = "JsonValue"
+
+    def encode(self, value: Any) -> bytes:  # noqa: D102
+        return json.dumps(value).encode()
+
+    def decode(self, data: bytes) -> Any:  # noqa: D102
+        return json.loads(data)
+
+
+STANDARD_TYPES: dict[str, type[Artifact]] = {
+    str(cls.TYPE_NAME): cls
+    for cls in (
+        Boolean,
+        Bytes,
+        DataView,
+        ExampleAnomalies,
+        ExampleStatistics,
+        Examples,
+        ExamplesDiff,
+        ExternalArtifact,
+        Float,
+        HyperParameters,
+        InferenceResult,
+        InfraBlessing,
+        Integer,
+        JsonValue,
+        Model,
+        ModelBlessing,
+        ModelEvaluation,
+        ModelRun,
+        PushedModel,
+        Schema,
+        String,
+        TransformCache,
+        TransformGraph,
+        TunerResults,
+    )
+}
+
+
+def artifact_class(
+    type_name: str, properties: dict[str, PropertyType] | None = None
+) -> type[Artifact]:
+    """The class of a type by its name: a standard one, or one made up for a user's own type."""
+    if known := STANDARD_TYPES.get(type_name):
+        return known
+    declared = {name: Property(kind) for name, kind in (properties or {}).items()}
+    return type(type_name, (Artifact,), {"TYPE_NAME": type_name, "PROPERTIES": declared})
+
+
+def encode_split_names(splits: Sequence[str]) -> str:
+    """Split names as the JSON text that the `split_names` property holds."""
+    return json.dumps(list(splits))
+
+
+def decode_split_names(split_names: str) -> list[str]:
+    """The names in a `split_names` property."""
+    return list(json.loads(split_names)) if split_names else []
+
+
+def get_split_uris(artifacts: Sequence[Artifact], split: str) -> list[str]:
+    """The folder of `split` in each artifact."""
+    uris = []
+    for artifact in artifacts:
+        names = decode_split_names(str(artifact.properties.get("split_names", "")))
+        if split not in names:
+            raise ValueError(
+                f"{artifact.type_name} at {artifact.uri} has no split {split!r}; "
+                f"it has {names or 'none'}. Name one of those in `splits`."
+            )
+        named, bare = (os.path.join(artifact.uri, name) for name in (f"Split-{split}", split))
+        # Before TFX 0.24 a split's folder had the bare name.
+        uris.append(bare if os.path.isdir(bare) and not os.path.isdir(named) else named)
+    return uris
+
+
+def get_split_uri(artifacts: Sequence[Artifact], split: str) -> str:
+    """The folder of `split` in the only artifact."""
+    uris = get_split_uris(artifacts, split)
+    if len(uris) != 1:
+        raise ValueError(f"Expected one artifact with split {split!r}, got {len(uris)}.")
+    return uris[0]
+
+
+def serving_model_dir(model_uri: str) -> str:
+    """Where a Model keeps what is served."""
+    return os.path.join(model_uri, "Format-Serving")
+
+
+def eval_model_dir(model_uri: str) -> str:
+    """Where a Model keeps its EvalSavedModel."""
+    return os.path.join(model_uri, "Format-TFMA")
+
+
+def _only_below(path: str, *, what: str) -> str:
+    entries = sorted(entry for entry in os.listdir(path) if not entry.startswith("."))
+    if len(entries) != 1:
+        raise ValueError(f"{path} should hold one {what}, but holds {entries or 'nothing'}.")
+    return os.path.join(path, entries[0])
+
+
+def only_file(directory: str) -> str:
+    """The one file in an artifact's directory, such as a schema or hyperparameters."""
+    return _only_below(directory, what="file")
+
+
+def serving_model_path(model_uri: str) -> str:
+    """The served model inside a Model, in today's layout or in one of TFX's old ones.
+
+    Format-Serving/saved_model.pb, Format-Serving/export/<name>/<timestamp>/saved_model.pb, the same
+    two below `Format-Servo` or `serving_model_dir`, or, for files that no step made, the URI itself.
+    """
+    for name in ("Format-Serving", "Format-Servo", "serving_model_dir"):
+        folder = os.path.join(model_uri, name)
+        export = os.path.join(folder, "export")
+        if os.path.isdir(export) and not os.path.exists(os.path.join(folder, "saved_model.pb")):
+            exporter = _only_below(export, what="exporter's folder")
+            return _only_below(exporter, what="exported model")
+        if os.path.isdir(folder):
+            return folder
+    return model_uri
+
+
+def eval_model_path(model_uri: str) -> str:
+    """The EvalSavedModel inside a Model, in today's layout or with a timestamp below it."""
+    for name in ("Format-TFMA", "eval_model_dir"):
+        folder = os.path.join(model_uri, name)
+        if os.path.isdir(folder):
+            flat = os.path.exists(os.path.join(folder, "saved_model.pb"))
+            return folder if flat else _only_below(folder, what="exported model")
+    raise ValueError(f"The model at {model_uri} has no EvalSavedModel (Format-TFMA).")

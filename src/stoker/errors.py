@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every error that a failed run can raise.
+
+    StokerError
+    ├── StepFailed        a step's own code raised, or its process died
+    ├── StepCanceled      a step was stopped by Ctrl-C or SIGTERM
+    ├── NothingWritten    a step ended without writing an output it owes
+    ├── BadData           an input file cannot be read as what it should be
+    ├── StoreError        the metadata store cannot be used
+    └── MissingPart       a part of TFX, or an optional package, that is not here
+
+Bad arguments are `ValueError` or `TypeError`, as everywhere in Python.
+"""
+
+__all__ = [
+    "BadData",
+    "MissingPart",
+    "NothingWritten",
+    "StepCanceled",
+    "StepFailed",
+    "StoreError",
+    "StokerError",
+]
+
+
+class StokerError(Exception):
+    """The base of every error that a failed run raises."""
+
+
+class StepFailed(StokerError):
+    """A step's own code raised, or its process died; the user's traceback comes first."""
+
+
+class StepCanceled(StokerError):
+    """A step was stopped before it ended."""
+
+
+class NothingWritten(StokerError):
+    """A step ended without writing an output that it owes."""
+
+
+class BadData(StokerError):
+    """An input file cannot be read; the message names the file and the place in it."""
+
+
+class StoreError(StokerError):
+    """The metadata store cannot be opened or written."""
+
+
+class MissingPart(ImportError, AttributeError, StokerError):
+    """A part of TFX, or an optional package, that is not here; the message names the alternative.
+
+    It is an ImportError and an AttributeError, so that both `from tfx.x import y` and `tfx.x.y`
+    fail the way Python code expects.
+    """
