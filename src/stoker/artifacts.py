@@ -626,7 +626,7 @@ def serving_model_path(model_uri: str) -> str:
     """The served model inside a Model, in today's layout or in one of TFX's old ones.
 
     Format-Serving/saved_model.pb, Format-Serving/export/<name>/<timestamp>/saved_model.pb, the same
-    two below `Format-Servo` or `serving_model_dir`, or, for files that no step made, the URI itself.
+    two below `Format-Servo` or `serving_model_dir`, or the URI itself for files from elsewhere.
     """
     for name in ("Format-Serving", "Format-Servo", "serving_model_dir"):
         folder = os.path.join(model_uri, name)

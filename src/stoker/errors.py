@@ -18,8 +18,8 @@ __all__ = [
     "NothingWritten",
     "StepCanceled",
     "StepFailed",
-    "StoreError",
     "StokerError",
+    "StoreError",
 ]
 
 

@@ -100,9 +100,7 @@ class Outcome:
         failure = self.failure and {
             name: getattr(self.failure, name) for name in Failure.__dataclass_fields__
         }
-        return json.dumps(
-            {"outputs": self.outputs, "failure": failure, "canceled": self.canceled}
-        )
+        return json.dumps({"outputs": self.outputs, "failure": failure, "canceled": self.canceled})
 
     @classmethod
     def from_json(cls, text: str) -> Self:

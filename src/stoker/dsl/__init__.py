@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WHAT runs: channels, components and pipelines, declared without loading what they need."""
+
+from stoker.dsl.channel import Channel, UnionChannel, as_channel, union
+from stoker.dsl.component import (
+    BaseComponent,
+    ChannelMap,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    Node,
+)
+from stoker.dsl.executor import (
+    BaseBeamExecutor,
+    BaseExecutor,
+    BeamExecutorSpec,
+    ExecutorClassSpec,
+    ExecutorSpec,
+    reference_to,
+)
+from stoker.dsl.function_component import (
+    FunctionComponent,
+    InputArtifact,
+    OutputArtifact,
+    OutputDict,
+    Parameter,
+    component,
+)
+from stoker.dsl.parameters import RuntimeParameter
+from stoker.dsl.pipeline import Pipeline
+
+__all__ = [
+    "BaseBeamExecutor",
+    "BaseComponent",
+    "BaseExecutor",
+    "BeamExecutorSpec",
+    "Channel",
+    "ChannelMap",
+    "ChannelParameter",
+    "ComponentSpec",
+    "ExecutionParameter",
+    "ExecutorClassSpec",
+    "ExecutorSpec",
+    "FunctionComponent",
+    "InputArtifact",
+    "Node",
+    "OutputArtifact",
+    "OutputDict",
+    "Parameter",
+    "Pipeline",
+    "RuntimeParameter",
+    "UnionChannel",
+    "as_channel",
+    "component",
+    "reference_to",
+    "union",
+]

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Components: steps of a pipeline, each declared by one table of inputs, outputs and parameters.
+
+class HelloSpec(ComponentSpec):
+    PARAMETERS = {"name": ExecutionParameter(type=str)}
+    INPUTS = {"examples": ChannelParameter(type=Examples)}
+    OUTPUTS = {"greeting": ChannelParameter(type=Greeting)}
+
+class Hello(BaseComponent):
+    SPEC_CLASS = HelloSpec
+    EXECUTOR_SPEC = ExecutorClassSpec(HelloExecutor)
+
+    def __init__(self, examples, name):
+        super().__init__(HelloSpec(examples=examples, name=name))
+"""
+
+import json
+import typing
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from stoker.artifacts import Artifact
+from stoker.dsl.channel import Channel
+from stoker.dsl.executor import ExecutorClassSpec
+from stoker.dsl.parameters import RuntimeParameter, names_in, substitute
+
+__all__ = [
+    "BaseComponent",
+    "ChannelMap",
+    "ChannelParameter",
+    "ComponentSpec",
+    "ExecutionParameter",
+    "Node",
+]
+
+
+@dataclass(frozen=True)
+class ChannelParameter:
+    """One typed input or output of a component."""
+
+    type: type[Artifact]
+    optional: bool = False
+    allow_empty: bool = False
+    """For an input: the step runs even when its channel turns out to hold nothing."""
+
+
+@dataclass(frozen=True)
+class ExecutionParameter:
+    """One typed parameter of a component; protobuf messages travel as their JSON text."""
+
+    type: Any
+    optional: bool = False
+    use_proto: bool = False
+
+
+class ChannelMap(dict[str, Channel]):
+    """Channels by key; a wrong key is told the right ones, and attributes work as in old TFX."""
+
+    def __missing__(self, key: str) -> Channel:
+        raise KeyError(f"there is no {key!r} here; there is {', '.join(map(repr, self)) or 'none'}")
+
+    def __getattr__(self, name: str) -> Channel:
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def get_all(self) -> dict[str, Channel]:
+        """All channels, as a plain dict."""
+        return dict(self)
+
+
+class ComponentSpec:
+    """A component's table, filled in: its channels and the values of its parameters."""
+
+    PARAMETERS: ClassVar[dict[str, ExecutionParameter]] = {}
+    INPUTS: ClassVar[dict[str, ChannelParameter]] = {}
+    OUTPUTS: ClassVar[dict[str, ChannelParameter]] = {}
+
+    def __init__(self, **given: Any) -> None:
+        self.inputs = ChannelMap()
+        self.outputs = ChannelMap()
+        self.exec_properties: dict[str, Any] = {}
+        known = {*self.PARAMETERS, *self.INPUTS, *self.OUTPUTS}
+        if unknown := sorted(set(given) - known):
+            raise TypeError(
+                f"{self._name} has no argument {unknown[0]!r}; it has {', '.join(sorted(known))}."
+            )
+        for key, declared in self.INPUTS.items():
+            if (channel := given.get(key)) is not None:
+                self.inputs[key] = self._checked(key, channel, declared)
+            elif not declared.optional:
+                raise ValueError(f"{self._name} needs an input channel for {key!r}.")
+        for key, declared in self.OUTPUTS.items():
+            channel = given.get(key) or Channel(declared.type)
+            self.outputs[key] = self._checked(key, channel, declared)
+        for key, parameter in self.PARAMETERS.items():
+            if (value := given.get(key)) is not None:
+                self.exec_properties[key] = self._encoded(key, value, parameter)
+            elif not parameter.optional:
+                raise ValueError(f"{self._name} needs a value for the parameter {key!r}.")
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__.removesuffix("Spec")
+
+    def _checked(self, key: str, channel: Any, declared: ChannelParameter) -> Channel:
+        if not isinstance(channel, Channel):
+            raise TypeError(
+                f"{self._name}: {key!r} takes a channel, such as example_gen.outputs['examples'], "
+                f"got {channel!r}."
+            )
+        if not issubclass(channel.type, declared.type) and channel.type_name != (
+            declared.type.TYPE_NAME
+        ):
+            raise TypeError(
+                f"{self._name}: {key!r} takes {declared.type.TYPE_NAME}, got {channel!r}."
+            )
+        return channel
+
+    def _encoded(self, key: str, value: Any, parameter: ExecutionParameter) -> Any:
+        wanted = parameter.type
+        if isinstance(value, RuntimeParameter) or wanted is Any:
+            return value
+        if isinstance(wanted, type) and issubclass(wanted, Message):
+            return self._encoded_message(key, value, wanted)
+        origin = typing.get_origin(wanted) or wanted
+        if isinstance(origin, type) and not _is_a(value, origin):
+            raise TypeError(
+                f"{self._name}: {key!r} takes {getattr(wanted, '__name__', wanted)}, got {value!r}."
+            )
+        return value
+
+    def _encoded_message(self, key: str, value: Any, wanted: type[Message]) -> Any:
+        """A message as JSON text; a dict with RuntimeParameters in it waits for their values."""
+        if isinstance(value, Message):
+            if value.DESCRIPTOR.full_name != wanted.DESCRIPTOR.full_name:
+                raise TypeError(
+                    f"{self._name}: {key!r} takes {wanted.DESCRIPTOR.name}, got "
+                    f"{value.DESCRIPTOR.name}."
+                )
+            return _message_to_json(value)
+        if not isinstance(value, dict | str):
+            raise TypeError(
+                f"{self._name}: {key!r} takes {wanted.DESCRIPTOR.name} or a dict, got {value!r}."
+            )
+        return value if names_in(value) else self._parsed_message(key, value, wanted)
+
+    def _parsed_message(self, key: str, value: dict[str, Any] | str, wanted: type[Message]) -> str:
+        record = json.loads(value) if isinstance(value, str) else dict(value)
+        for field in wanted.DESCRIPTOR.fields:
+            if field.is_repeated and isinstance(record.get(field.name), str):
+                record[field.name] = [record[field.name]]
+        try:
+            return _message_to_json(json_format.ParseDict(record, wanted()))
+        except json_format.ParseError as error:
+            raise ValueError(
+                f"{self._name}: {key!r} is not a {wanted.DESCRIPTOR.name}: {error}"
+            ) from error
+
+    def values(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The parameters as plain JSON, with every RuntimeParameter replaced by its value."""
+        values = {}
+        for key, value in self.exec_properties.items():
+            value = substitute(value, given)
+            wanted = self.PARAMETERS[key].type
+            if isinstance(wanted, type) and issubclass(wanted, Message):
+                value = self._parsed_message(key, value, wanted)
+            values[key] = value
+        return values
+
+
+def _is_a(value: Any, wanted: type) -> bool:
+    if isinstance(value, bool):
+        return wanted in (bool, int, object)
+    return isinstance(value, (int, float) if wanted is float else wanted)
+
+
+def _message_to_json(message: Message) -> str:
+    return json_format.MessageToJson(message, sort_keys=True, preserving_proto_field_name=True)
+
+
+class Node:
+    """A step of a pipeline: what it reads, what it writes, what it waits for."""
+
+    def __init__(
+        self,
+        *,
+        inputs: dict[str, Channel] | None = None,
+        outputs: dict[str, Channel] | None = None,
+        instance_name: str | None = None,
+    ) -> None:
+        kind = type(self).__name__
+        self._id = f"{kind}.{instance_name}" if instance_name else kind
+        self.inputs = ChannelMap(inputs or {})
+        self.outputs = ChannelMap(outputs or {})
+        self.waits_for: list[Node] = []
+        for key, channel in self.outputs.items():
+            channel.producer, channel.output_key = self, key
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id!r}>"
+
+    @property
+    def id(self) -> str:
+        """The node's name in its pipeline."""
+        return self._id
+
+    @id.setter
+    def id(self, name: str) -> None:
+        self._id = name
+
+    @property
+    def exec_properties(self) -> dict[str, Any]:
+        """The values of the node's parameters."""
+        return {}
+
+    def with_id(self, id: str) -> Self:
+        """Name the node, as a pipeline with two of a kind has to."""
+        self._id = id
+        return self
+
+    def add_upstream_node(self, node: "Node") -> None:
+        """Run this node after `node`, though no data flows between them."""
+        self.waits_for.append(node)
+
+    def add_upstream_nodes(self, nodes: Iterable["Node"]) -> None:
+        """Run this node after all of `nodes`."""
+        self.waits_for.extend(nodes)
+
+    def add_downstream_node(self, node: "Node") -> None:
+        """Run `node` after this node."""
+        node.add_upstream_node(self)
+
+    def add_downstream_nodes(self, nodes: Iterable["Node"]) -> None:
+        """Run all of `nodes` after this node."""
+        for node in nodes:
+            node.add_upstream_node(self)
+
+    @property
+    def upstream_nodes(self) -> list["Node"]:
+        """The nodes that this one reads from or waits for."""
+        producers = [
+            part.producer
+            for channel in self.inputs.values()
+            for part in channel.parts
+            if part.producer
+        ]
+        return list(dict.fromkeys([*producers, *self.waits_for]))
+
+
+class BaseComponent(Node):
+    """A node that runs an executor in a worker."""
+
+    SPEC_CLASS: ClassVar[type[ComponentSpec]]
+    EXECUTOR_SPEC: ClassVar[ExecutorClassSpec]
+
+    def __init__(
+        self,
+        spec: ComponentSpec,
+        custom_executor_spec: ExecutorClassSpec | None = None,
+        instance_name: str | None = None,
+    ) -> None:
+        if not isinstance(spec, self.SPEC_CLASS):
+            raise ValueError(
+                f"{type(self).__name__} takes a {self.SPEC_CLASS.__name__}, got {spec!r}."
+            )
+        executor_spec = custom_executor_spec or self.EXECUTOR_SPEC
+        if not isinstance(executor_spec, ExecutorClassSpec):
+            raise TypeError(
+                f"{type(self).__name__}: custom_executor_spec takes an ExecutorClassSpec, "
+                f"got {executor_spec!r}."
+            )
+        self.spec = spec
+        self.executor_spec = executor_spec
+        self.beam_pipeline_args: list[str] | None = None
+        super().__init__(inputs=spec.inputs, outputs=spec.outputs, instance_name=instance_name)
+
+    @property
+    def exec_properties(self) -> dict[str, Any]:  # noqa: D102
+        return self.spec.exec_properties
+
+    def with_beam_pipeline_args(self, beam_pipeline_args: list[str]) -> Self:
+        """Run this component's Beam pipelines, if it has any, with these flags."""
+        self.beam_pipeline_args = list(beam_pipeline_args)
+        return self
+
+    def with_platform_config(self, config: Any) -> Self:  # noqa: ARG002
+        """Accepted for TFX's pipelines; only orchestrators that Stoker does not run on read it."""
+        return self

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executors: the part of a step that runs in a worker, and how a component names it."""
+
+import abc
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+from stoker.artifacts import Artifact
+
+__all__ = [
+    "BaseBeamExecutor",
+    "BaseExecutor",
+    "BeamExecutorSpec",
+    "ExecutorClassSpec",
+    "ExecutorSpec",
+    "reference_to",
+]
+
+
+class BaseExecutor(abc.ABC):
+    """What a step does. Subclasses define `Do`; a worker makes one instance and calls it once."""
+
+    class Context:
+        """Where an executor may write besides its outputs, and how it should run Beam."""
+
+        def __init__(
+            self,
+            beam_pipeline_args: list[str] | None = None,
+            tmp_dir: str | None = None,
+            unique_id: str | None = None,
+            **extra: Any,
+        ) -> None:
+            self.beam_pipeline_args = beam_pipeline_args or []
+            self.unique_id = unique_id
+            self._tmp_dir = tmp_dir
+            for name, value in extra.items():
+                setattr(self, name, value)
+
+        def get_tmp_path(self) -> str:
+            """A directory of this execution's own, for files that nobody needs afterwards."""
+            root = self._tmp_dir or tempfile.mkdtemp(prefix="stoker-")
+            self._tmp_dir = root
+            path = os.path.join(root, str(self.unique_id or ""), "")
+            os.makedirs(path, exist_ok=True)
+            return path
+
+    def __init__(self, context: Context | None = None) -> None:
+        self._context = context or self.Context()
+
+    @abc.abstractmethod
+    def Do(
+        self,
+        input_dict: dict[str, list[Artifact]],
+        output_dict: dict[str, list[Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        """Read the inputs and write the outputs."""
+
+    def _get_tmp_dir(self) -> str:
+        return self._context.get_tmp_path()
+
+    def _log_startup(self, *_: Any) -> None:
+        """Do nothing: TFX's executors call this first, but here the runner reports for all."""
+        return
+
+
+class BaseBeamExecutor(BaseExecutor):
+    """An executor that runs an Apache Beam pipeline."""
+
+    def _make_beam_pipeline(self) -> Any:
+        import apache_beam
+
+        return apache_beam.Pipeline(argv=self._context.beam_pipeline_args)
+
+
+@dataclass(frozen=True)
+class ExecutorClassSpec:
+    """Names the class of an executor, or says where it is: `package.module:Class`."""
+
+    executor_class: type[BaseExecutor] | str
+
+    @property
+    def class_path(self) -> str:
+        """Where the class is, as a worker looks it up."""
+        cls = self.executor_class
+        return cls if isinstance(cls, str) else reference_to(cls)
+
+
+class BeamExecutorSpec(ExecutorClassSpec):
+    """Names the class of an executor that runs Beam."""
+
+
+ExecutorSpec = ExecutorClassSpec
+
+
+def reference_to(thing: Any) -> str:
+    """Where a class or function is, so that another process can load it.
+
+    `package.module:Name`; for what the pipeline file itself defines `/path/of/pipeline.py:Name`,
+    because that file is `__main__` here and must not be `__main__` there.
+    """
+    module, name = thing.__module__, thing.__qualname__
+    if "<locals>" in name:
+        raise ValueError(
+            f"{module}.{name} is defined inside a function, where a worker cannot find it. "
+            "Move it to the top level of its file."
+        )
+    if module != "__main__":
+        return f"{module}:{name}"
+    main = sys.modules["__main__"]
+    if main.__spec__ is not None:  # started with python -m package.module
+        return f"{main.__spec__.name}:{name}"
+    if not getattr(main, "__file__", None):
+        raise ValueError(
+            f"{name} is defined in an interactive session, where a worker cannot find it. "
+            "Put it into a file and import it."
+        )
+    return f"{os.path.abspath(str(main.__file__))}:{name}"

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Components written as one function, with their table read from its annotations.
+
+@component
+def score(
+    model: InputArtifact[Model],
+    report: OutputArtifact[ModelEvaluation],
+    threshold: Parameter[float] = 0.5,
+) -> OutputDict(passed=int): ...
+
+score(model=trainer.outputs["model"], threshold=0.9)
+"""
+
+import inspect
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from stoker.artifacts import (
+    Artifact,
+    Boolean,
+    Bytes,
+    Float,
+    Integer,
+    JsonValue,
+    String,
+    ValueArtifact,
+)
+from stoker.dsl.channel import Channel
+from stoker.dsl.component import BaseComponent, ChannelParameter, ComponentSpec, ExecutionParameter
+from stoker.dsl.executor import BaseExecutor, ExecutorClassSpec, reference_to
+from stoker.dsl.parameters import RuntimeParameter
+
+__all__ = [
+    "FunctionComponent",
+    "FunctionExecutor",
+    "InputArtifact",
+    "OutputArtifact",
+    "OutputDict",
+    "Parameter",
+    "component",
+]
+
+_VALUE_TYPES: dict[Any, type[ValueArtifact]] = {
+    int: Integer,
+    float: Float,
+    str: String,
+    bytes: Bytes,
+    bool: Boolean,
+    list: JsonValue,
+    dict: JsonValue,
+}
+
+
+@dataclass(frozen=True)
+class _Annotation:
+    role: str
+    type: Any
+
+
+class _Role:
+    """`InputArtifact[Model]` and its like: a role with a type in brackets."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __getitem__(self, kind: Any) -> _Annotation:
+        return _Annotation(self._name, kind)
+
+
+if typing.TYPE_CHECKING:
+    T = typing.TypeVar("T")
+    InputArtifact = typing.Annotated[T, "input"]
+    OutputArtifact = typing.Annotated[T, "output"]
+    Parameter = typing.Annotated[T, "parameter"]
+else:
+    InputArtifact = _Role("InputArtifact")
+    OutputArtifact = _Role("OutputArtifact")
+    Parameter = _Role("Parameter")
+
+
+def OutputDict(**outputs: Any) -> Any:
+    """The annotation of a function that returns values by name: `-> OutputDict(accuracy=float)`."""
+    return typing.TypedDict("OutputDict", outputs)  # type: ignore[operator]
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """A function's table: which arguments are what, and which values it returns."""
+
+    inputs: dict[str, type[Artifact]]
+    values: dict[str, type[ValueArtifact]]
+    outputs: dict[str, type[Artifact]]
+    parameters: dict[str, Any]
+    defaults: dict[str, Any]
+    returns: dict[str, type[ValueArtifact]]
+    may_be_none: frozenset[str]
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    """`Optional[X]` as X and True; anything else as it is and False."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        rest = [one for one in typing.get_args(annotation) if one is not type(None)]
+        if len(rest) == 1:
+            return rest[0], True
+    return annotation, False
+
+
+def _value_type(annotation: Any) -> type[ValueArtifact] | None:
+    bare, _ = _without_none(annotation)
+    return _VALUE_TYPES.get(typing.get_origin(bare) or bare)
+
+
+def _artifact_of(where: str, kind: Any) -> type[Artifact]:
+    if isinstance(kind, type) and issubclass(kind, Artifact):
+        return kind
+    raise ValueError(f"{where} takes an artifact class in brackets, got {kind!r}.")
+
+
+def _read_signature(function: Callable[..., Any]) -> _Signature:
+    hints = inspect.get_annotations(function, eval_str=True)
+    inputs, outputs, parameters, values, defaults = {}, {}, {}, {}, {}
+    for name, argument in inspect.signature(function).parameters.items():
+        where = f"@component {function.__name__}: {name!r}"
+        if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD) or name not in hints:
+            raise ValueError(
+                f"{where} needs an annotation: InputArtifact[…], OutputArtifact[…], Parameter[…] "
+                "or int, float, str, bytes, bool, list, dict."
+            )
+        if argument.default is not argument.empty:
+            defaults[name] = argument.default
+        annotation, _ = _without_none(hints[name])
+        match annotation:
+            case _Annotation("InputArtifact", kind):
+                inputs[name] = _artifact_of(where, kind)
+            case _Annotation("OutputArtifact", kind):
+                outputs[name] = _artifact_of(where, kind)
+            case _Annotation("Parameter", kind):
+                parameters[name] = _without_none(kind)[0]
+            case _ if value_type := _value_type(annotation):
+                values[name] = value_type
+            case _:
+                raise ValueError(f"{where} has an annotation that is no input: {annotation!r}.")
+    returns, may_be_none = _read_returns(function, hints.get("return"))
+    return _Signature(inputs, values, outputs, parameters, defaults, returns, may_be_none)
+
+
+def _read_returns(
+    function: Callable[..., Any], annotation: Any
+) -> tuple[dict[str, type[ValueArtifact]], frozenset[str]]:
+    returns: dict[str, type[ValueArtifact]] = {}
+    if annotation is None or annotation is type(None):
+        return returns, frozenset()
+    fields = (
+        getattr(annotation, "__annotations__", None) if typing.is_typeddict(annotation) else None
+    )
+    if fields is None:
+        raise ValueError(
+            f"@component {function.__name__} returns {annotation!r}; "
+            "write -> OutputDict(name=type, …) or a TypedDict, or None."
+        )
+    for name, kind in typing.get_type_hints(annotation).items():
+        value_type = _value_type(kind)
+        if value_type is None:
+            raise ValueError(f"@component {function.__name__}: cannot return {name!r}: {kind!r}.")
+        returns[name] = value_type
+    optional = {
+        name for name, kind in typing.get_type_hints(annotation).items() if _without_none(kind)[1]
+    }
+    return returns, frozenset(optional)
+
+
+class FunctionExecutor(BaseExecutor):
+    """Calls the function of a FunctionComponent."""
+
+    def __init__(
+        self, function_component: "FunctionComponent", context: BaseExecutor.Context | None = None
+    ) -> None:
+        super().__init__(context)
+        self._component = function_component
+
+    def Do(
+        self,
+        input_dict: dict[str, list[Artifact]],
+        output_dict: dict[str, list[Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        """Call the function with artifacts, values and parameters, and keep what it returns."""
+        signature = self._component.signature
+        arguments: dict[str, Any] = {**signature.defaults, **exec_properties}
+        for name in signature.inputs:
+            if input_dict.get(name):
+                arguments[name] = input_dict[name][0]
+        for name in signature.values:
+            if input_dict.get(name):
+                arguments[name] = typing.cast("ValueArtifact", input_dict[name][0]).read()
+        for name in signature.outputs:
+            arguments[name] = output_dict[name][0]
+        returned = self._component.function(**arguments)
+        self._keep(returned, output_dict)
+
+    def _keep(self, returned: Any, output_dict: dict[str, list[Artifact]]) -> None:
+        signature, name = self._component.signature, self._component.function.__name__
+        if not signature.returns:
+            return
+        if not isinstance(returned, dict):
+            raise ValueError(
+                f"@component {name} should return a dict with "
+                f"{', '.join(signature.returns)}; it returned {returned!r}."
+            )
+        for key in signature.returns:
+            value = returned.get(key)
+            if value is not None:
+                typing.cast("ValueArtifact", output_dict[key][0]).write(value)
+            elif key not in signature.may_be_none:
+                raise ValueError(
+                    f"@component {name} did not return {key!r}; if it may be missing, "
+                    f"annotate it with Optional[…]."
+                )
+
+
+class FunctionComponent:
+    """What `@component` makes of a function: call it with channels to get a step."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if "<locals>" in function.__qualname__:
+            reference_to(function)  # raises, and says why
+        self.function = function
+        self.signature = _read_signature(function)
+        self._class = _component_class(self)
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__qualname__ = function.__qualname__
+
+    def __call__(self, *unnamed: Any, **given: Any) -> BaseComponent:
+        """A step of a pipeline that will call the function."""
+        if unnamed:
+            raise ValueError(
+                f"{self.__name__}() takes keyword arguments only, so that a pipeline reads well."
+            )
+        return self._class(**given)
+
+
+def _component_class(made_of: FunctionComponent) -> type[BaseComponent]:
+    function, signature = made_of.function, made_of.signature
+    defaults = signature.defaults
+    spec_class = type(
+        f"{function.__name__}Spec",
+        (ComponentSpec,),
+        {
+            "INPUTS": {
+                name: ChannelParameter(type=kind, optional=name in defaults)
+                for name, kind in {**signature.inputs, **signature.values}.items()
+            },
+            "OUTPUTS": {
+                name: ChannelParameter(type=kind)
+                for name, kind in {**signature.outputs, **signature.returns}.items()
+            },
+            # A value input may also be given as a plain value; it then is a parameter.
+            "PARAMETERS": {
+                **{
+                    name: ExecutionParameter(type=kind, optional=name in defaults)
+                    for name, kind in signature.parameters.items()
+                },
+            },
+        },
+    )
+
+    class Step(BaseComponent):
+        SPEC_CLASS: ClassVar = spec_class
+        EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(reference_to(function))
+
+        def __init__(self, instance_name: str | None = None, **given: Any) -> None:
+            plain = {
+                name: given.pop(name)
+                for name in signature.values
+                if name in given and not isinstance(given[name], Channel)
+            }
+            chosen: type[ComponentSpec] = spec_class
+            if plain:
+                chosen = _with_plain_values(spec_class, plain)
+            super().__init__(chosen(**given, **plain), instance_name=instance_name)
+
+    Step.__name__ = Step.__qualname__ = function.__name__
+    Step.__module__ = function.__module__
+    Step.__doc__ = function.__doc__
+    return Step
+
+
+def _with_plain_values(
+    spec_class: type[ComponentSpec], plain: dict[str, Any]
+) -> type[ComponentSpec]:
+    """The table of a step whose value inputs are given as plain values, not as channels."""
+    moved = {
+        name: ExecutionParameter(
+            type=Any if isinstance(value, RuntimeParameter) else type(value), optional=True
+        )
+        for name, value in plain.items()
+    }
+    return type(
+        spec_class.__name__,
+        (spec_class,),
+        {
+            "INPUTS": {key: row for key, row in spec_class.INPUTS.items() if key not in plain},
+            "PARAMETERS": {**spec_class.PARAMETERS, **moved},
+        },
+    )
+
+
+@typing.overload
+def component(function: Callable[..., Any], /) -> FunctionComponent: ...
+@typing.overload
+def component(**options: Any) -> Callable[[Callable[..., Any]], FunctionComponent]: ...
+def component(
+    function: Callable[..., Any] | None = None, /, **options: Any
+) -> FunctionComponent | Callable[[Callable[..., Any]], FunctionComponent]:
+    """Make a component of a function; its annotations say what it reads and writes."""
+    if unknown := sorted(set(options) - {"component_annotation", "use_beam"}):
+        raise TypeError(f"@component has no argument {unknown[0]!r}.")
+    return FunctionComponent(function) if function else FunctionComponent

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines: components in the order that their data flow demands."""
+
+import graphlib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from stoker.dsl.component import Node
+from stoker.dsl.parameters import RuntimeParameter
+from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+
+__all__ = ["Pipeline", "in_order"]
+
+
+class Pipeline:
+    """Named components that run together, and where their outputs and records are kept."""
+
+    def __init__(
+        self,
+        pipeline_name: str,
+        pipeline_root: str | RuntimeParameter | None = None,
+        metadata_connection_config: StoreConfig | None = None,
+        components: Iterable[Node] | None = None,
+        enable_cache: bool = False,
+        beam_pipeline_args: list[str] | None = None,
+        **accepted: Any,
+    ) -> None:
+        if not pipeline_name or "/" in pipeline_name:
+            raise ValueError(
+                f"A pipeline's name is not empty and has no '/', got {pipeline_name!r}."
+            )
+        _check_accepted(accepted)
+        self.pipeline_name = pipeline_name
+        self.pipeline_root = pipeline_root or "."
+        self.enable_cache = enable_cache
+        self.beam_pipeline_args = list(beam_pipeline_args or ())
+        self.metadata_connection_config = metadata_connection_config
+        self.components = in_order(components or ())
+
+    @property
+    def id(self) -> str:
+        """The pipeline's name."""
+        return self.pipeline_name
+
+    def store_config(self, pipeline_root: str) -> StoreConfig:
+        """Where the records are kept: as configured, else beside the outputs."""
+        return self.metadata_connection_config or sqlite_metadata_connection_config(
+            os.path.join(pipeline_root, "metadata.db")
+        )
+
+
+# Arguments of TFX's Pipeline that say how other orchestrators should run it.
+_ACCEPTED = {"platform_config", "execution_mode", "log_root", "additional_pipeline_args"}
+
+
+def _check_accepted(arguments: dict[str, Any]) -> None:
+    if unknown := sorted(set(arguments) - _ACCEPTED):
+        raise TypeError(
+            f"Pipeline has no argument {unknown[0]!r}; it has pipeline_name, pipeline_root, "
+            "metadata_connection_config, components, enable_cache, beam_pipeline_args."
+        )
+
+
+def in_order(components: Iterable[Node]) -> list[Node]:
+    """The components, each after those it reads from or waits for; otherwise as they were given."""
+    given = list(dict.fromkeys(components))
+    _check_ids(given)
+    position = {node: index for index, node in enumerate(given)}
+    for node in given:
+        for upstream in node.upstream_nodes:
+            if upstream not in position:
+                raise ValueError(
+                    f"{node.id} needs {upstream.id}, which is not in the pipeline. "
+                    f"Add it to Pipeline(components=[…])."
+                )
+    sorter = graphlib.TopologicalSorter({node: node.upstream_nodes for node in given})
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        cycle = " -> ".join(node.id for node in error.args[1])
+        raise ValueError(f"These steps wait for each other: {cycle}.") from None
+    ordered: list[Node] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=position.__getitem__)
+        ordered += ready
+        sorter.done(*ready)
+    return ordered
+
+
+def _check_ids(nodes: list[Node]) -> None:
+    seen: set[str] = set()
+    for node in nodes:
+        if not isinstance(node, Node):
+            raise TypeError(f"Pipeline(components=[…]) takes components, got {node!r}.")
+        if node.id in seen:
+            raise ValueError(
+                f"Two components are named {node.id!r}. Name one of them: .with_id('{node.id}_2')."
+            )
+        seen.add(node.id)
