@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user's module imports, read from its text before any process is started for it.
+
+Nothing is run or imported here, not even the parent package of a module.
+"""
+
+import ast
+import importlib
+import os
+import sys
+import sysconfig
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
+
+__all__ = ["ModuleImports", "find_module", "import_statements", "package_of", "scan"]
+
+_OURS = frozenset({"stoker", "tfx"})
+_STANDARD = sys.stdlib_module_names | {"__main__"}
+
+ImportStatement = ast.Import | ast.ImportFrom
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleImports:
+    """What a Python file reaches when it is imported."""
+
+    files: tuple[str, ...] = ()
+    """The file itself and the local files that it reaches, each once, sorted."""
+    third_party: tuple[str, ...] = ()
+    """Installed modules outside the standard library, in order of first use."""
+    trees: Mapping[str, ast.Module]
+    """The parsed files by path, in the order of import; one that does not parse is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A local file, and the package that its relative imports start from."""
+
+    path: str
+    package: str
+
+
+def scan(module_file: str | os.PathLike[str], import_paths: Sequence[str] = ()) -> ModuleImports:
+    """What `module_file` and the local files it reaches import, `import_paths` searched too.
+
+    A file that is missing or does not parse is not an error here: the worker that imports it raises
+    the user's own error, with the user's own line.
+    """
+    importlib.invalidate_caches()
+    scanner = _Scanner(os.path.abspath(module_file), import_paths)
+    scanner.read(_Source(scanner.module_file, scanner.package))
+    return ModuleImports(
+        files=tuple(sorted(scanner.files)),
+        third_party=tuple(scanner.third_party),
+        trees=scanner.trees,
+    )
+
+
+def find_module(dotted_name: str, import_paths: Sequence[str] = ()) -> str | None:
+    """The file of a module by its dotted name, or None; its parents are not imported."""
+    importlib.invalidate_caches()
+    specs = _find_parts(dotted_name, [*import_paths, *sys.path])
+    return _file_of(specs[-1]) if len(specs) == dotted_name.count(".") + 1 else None
+
+
+def package_of(module_file: str | os.PathLike[str]) -> tuple[str, str]:
+    """Where a file's outermost package lies, and the file's dotted name from there.
+
+    A file in a folder without `__init__.py` is a module of its own: its folder, its bare name.
+    """
+    folder, file_name = os.path.split(os.path.abspath(module_file))
+    parts = [os.path.splitext(file_name)[0]]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        parts.insert(0, name)
+    return folder, ".".join(parts)
+
+
+def import_statements(tree: ast.Module) -> list[ImportStatement]:
+    """The import statements that can run, in source order: not those under TYPE_CHECKING."""
+    return list(_running_imports(tree))
+
+
+def _running_imports(node: ast.AST) -> Iterator[ImportStatement]:
+    children: Sequence[ast.AST] = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.If) and _is_type_checking(node.test):
+        children = node.orelse
+    for child in children:
+        if isinstance(child, ImportStatement):
+            yield child
+        else:
+            yield from _running_imports(child)
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
+    return name == "TYPE_CHECKING"
+
+
+class _Scanner:
+    """Follows import statements from file to file, as Python would."""
+
+    def __init__(self, module_file: str, import_paths: Sequence[str]) -> None:
+        root, dotted_name = package_of(module_file)
+        self.module_file = module_file
+        self.package = dotted_name.rpartition(".")[0]
+        self.files: set[str] = set()
+        self.third_party: dict[str, None] = {}
+        self.trees: dict[str, ast.Module] = {}
+        self._local_paths = [os.path.dirname(module_file), root, *import_paths]
+        self._installed_paths = [*import_paths, *sys.path]
+
+    def read(self, source: _Source) -> None:
+        if source.path in self.files or not os.path.isfile(source.path):
+            return
+        self.files.add(source.path)
+        tree = _parse(source.path)
+        if tree is None:
+            return
+        self.trees[source.path] = tree
+        for statement in import_statements(tree):
+            for name in _imported_names(statement, source.package):
+                self._follow(name)
+
+    def _follow(self, dotted_name: str) -> None:
+        specs = _find_parts(dotted_name, self._local_paths)
+        if specs and self._is_local(specs[0], dotted_name.partition(".")[0]):
+            self._read_parts(dotted_name.split("."), specs)
+        else:
+            self._note_third_party(dotted_name)
+
+    def _is_local(self, top: ModuleSpec, name: str) -> bool:
+        if name == self.package.partition(".")[0]:
+            return True
+        # A module file called keras.py that imports keras means the installed one.
+        own_name = _file_of(top) == self.module_file
+        return not own_name and not any(_is_installed(place) for place in _places(top))
+
+    def _read_parts(self, parts: list[str], specs: list[ModuleSpec]) -> None:
+        for depth, spec in enumerate(specs, start=1):
+            path = _file_of(spec)
+            is_package = spec.submodule_search_locations is not None
+            if path and path.endswith(".py"):
+                self.read(_Source(path, ".".join(parts[: depth if is_package else depth - 1])))
+
+    def _note_third_party(self, dotted_name: str) -> None:
+        parts = dotted_name.split(".")
+        if parts[0] in _STANDARD or parts[0] in _OURS:
+            return
+        if depth := len(_find_parts(dotted_name, self._installed_paths)):
+            self.third_party.setdefault(".".join(parts[:depth]))
+
+
+def _parse(path: str) -> ast.Module | None:
+    with open(path, "rb") as file:
+        text = file.read()
+    with warnings.catch_warnings():
+        # What Python has to say about the text, it says when the worker compiles it.
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text, path)
+        except (SyntaxError, ValueError):
+            return None
+
+
+def _imported_names(statement: ImportStatement, package: str) -> list[str]:
+    """The dotted names that a statement may import; `from a import b` may mean `a.b` or `a`."""
+    if isinstance(statement, ast.Import):
+        return [alias.name for alias in statement.names]
+    base = statement.module or ""
+    if statement.level:
+        parts = package.split(".") if package else []
+        if statement.level > len(parts):
+            return []
+        kept = parts[: len(parts) - statement.level + 1]
+        base = ".".join([*kept, base] if base else kept)
+    return [base if alias.name == "*" else f"{base}.{alias.name}" for alias in statement.names]
+
+
+def _find_parts(dotted_name: str, paths: Sequence[str]) -> list[ModuleSpec]:
+    """The specs of a dotted name's parts, from the first on, as far as they are modules."""
+    specs: list[ModuleSpec] = []
+    search: list[str] = list(paths)
+    for part in dotted_name.split("."):
+        # The bare part: the full name makes a namespace package look for its parent in sys.modules.
+        spec = PathFinder.find_spec(part, search)
+        if spec is None:
+            break
+        specs.append(spec)
+        if spec.submodule_search_locations is None:
+            break
+        search = list(spec.submodule_search_locations)
+    return specs
+
+
+def _file_of(spec: ModuleSpec) -> str | None:
+    return os.path.abspath(spec.origin) if spec.has_location and spec.origin else None
+
+
+def _places(spec: ModuleSpec) -> list[str]:
+    return [_file_of(spec) or "", *(spec.submodule_search_locations or ())]
+
+
+def _is_installed(path: str) -> bool:
+    """Whether a file belongs to an installed package or to the standard library."""
+    if {"site-packages", "dist-packages"} & set(path.split(os.sep)):
+        return True
+    return path.startswith(sysconfig.get_path("stdlib") + os.sep)
