@@ -3,7 +3,6 @@
 
     StokerError
     ├── StepFailed        a step's own code raised, or its process died
-    ├── StepCanceled      a step was stopped by Ctrl-C or SIGTERM
     ├── NothingWritten    a step ended without writing an output it owes
     ├── BadData           an input file cannot be read as what it should be
     ├── StoreError        the metadata store cannot be used
@@ -16,7 +15,6 @@ __all__ = [
     "BadData",
     "MissingPart",
     "NothingWritten",
-    "StepCanceled",
     "StepFailed",
     "StokerError",
     "StoreError",
@@ -28,11 +26,17 @@ class StokerError(Exception):
 
 
 class StepFailed(StokerError):
-    """A step's own code raised, or its process died; the user's traceback comes first."""
+    """A step's own code raised, or its process died.
 
+    `traceback` is the text of the user's own traceback, which was printed when the step failed.
+    """
 
-class StepCanceled(StokerError):
-    """A step was stopped before it ended."""
+    def __init__(self, message: str, traceback: str = "") -> None:
+        super().__init__(message, traceback)
+        self.traceback = traceback
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class NothingWritten(StokerError):

@@ -9,6 +9,7 @@ from stoker.dsl.component import (
     ComponentSpec,
     ExecutionParameter,
     Node,
+    UserCode,
 )
 from stoker.dsl.executor import (
     BaseBeamExecutor,
@@ -50,6 +51,7 @@ __all__ = [
     "Pipeline",
     "RuntimeParameter",
     "UnionChannel",
+    "UserCode",
     "as_channel",
     "component",
     "reference_to",

@@ -35,6 +35,7 @@ __all__ = [
     "ComponentSpec",
     "ExecutionParameter",
     "Node",
+    "UserCode",
 ]
 
 
@@ -124,7 +125,11 @@ class ComponentSpec:
 
     def _encoded(self, key: str, value: Any, parameter: ExecutionParameter) -> Any:
         wanted = parameter.type
-        if isinstance(value, RuntimeParameter) or wanted is Any:
+        if (
+            isinstance(value, RuntimeParameter)
+            or wanted is Any
+            or (wanted is str and names_in(value))
+        ):
             return value
         if isinstance(wanted, type) and issubclass(wanted, Message):
             return self._encoded_message(key, value, wanted)
@@ -170,6 +175,8 @@ class ComponentSpec:
             wanted = self.PARAMETERS[key].type
             if isinstance(wanted, type) and issubclass(wanted, Message):
                 value = self._parsed_message(key, value, wanted)
+            elif wanted is str and not isinstance(value, str):
+                value = json.dumps(value)
             values[key] = value
         return values
 
@@ -184,8 +191,22 @@ def _message_to_json(message: Message) -> str:
     return json_format.MessageToJson(message, sort_keys=True, preserving_proto_field_name=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserCode:
+    """The user's own file or module that a step will load, and the Keras that was asked for."""
+
+    module_file: str | None = None
+    module: str | None = None
+    keras: int | None = None
+
+
 class Node:
     """A step of a pipeline: what it reads, what it writes, what it waits for."""
+
+    TYPE_NAME: ClassVar[str | None] = None
+    """The execution's type in the store; our own components have TFX's names there."""
+    BASE_TYPE: ClassVar[str | None] = None
+    """What MLMD calls such steps: TRAIN, TRANSFORM, PROCESS, EVALUATE or DEPLOY."""
 
     def __init__(
         self,
@@ -215,8 +236,13 @@ class Node:
         self._id = name
 
     @property
+    def type_name(self) -> str:
+        """The name of the node's type in the store."""
+        return self.TYPE_NAME or f"{type(self).__module__}.{type(self).__qualname__}"
+
+    @property
     def exec_properties(self) -> dict[str, Any]:
-        """The values of the node's parameters."""
+        """The values of the node's parameters, RuntimeParameters among them."""
         return {}
 
     def with_id(self, id: str) -> Self:
@@ -283,6 +309,13 @@ class BaseComponent(Node):
     @property
     def exec_properties(self) -> dict[str, Any]:  # noqa: D102
         return self.spec.exec_properties
+
+    def user_code(self, parameters: dict[str, Any]) -> UserCode | None:  # noqa: ARG002
+        """What of the user's the step will load; None if the executor is one of ours."""
+        where, _, _ = self.executor_spec.class_path.rpartition(":")
+        if where.endswith(".py"):
+            return UserCode(module_file=where)
+        return None if where.split(".")[0] == "stoker" else UserCode(module=where)
 
     def with_beam_pipeline_args(self, beam_pipeline_args: list[str]) -> Self:
         """Run this component's Beam pipelines, if it has any, with these flags."""

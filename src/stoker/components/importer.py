@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Importer: files that no step made, such as a schema edited by hand, as an artifact."""
+
+import os
+from typing import Any, ClassVar
+
+from stoker.artifacts import Artifact, PropertyValue
+from stoker.dsl.channel import Channel
+from stoker.dsl.component import Node
+from stoker.dsl.parameters import RuntimeParameter, substitute
+from stoker.manifest import describe
+
+__all__ = ["Importer", "ImporterNode"]
+
+
+class Importer(Node):
+    """Registers the files at `source_uri`; they stay where they are.
+
+    The same content at the same place is registered once, unless `reimport` is set.
+    """
+
+    TYPE_NAME: ClassVar = "tfx.dsl.components.common.importer.Importer"
+
+    def __init__(
+        self,
+        source_uri: str | RuntimeParameter,
+        artifact_type: type[Artifact],
+        reimport: bool = False,
+        properties: dict[str, PropertyValue] | None = None,
+        custom_properties: dict[str, PropertyValue] | None = None,
+        output_key: str | None = None,
+        instance_name: str | None = None,
+    ) -> None:
+        self.source_uri = source_uri
+        self.artifact_type = artifact_type
+        self.reimport = reimport
+        self.output_key = output_key or "result"
+        self._properties = dict(properties or {})
+        self._custom_properties = dict(custom_properties or {})
+        channel = Channel(
+            artifact_type,
+            additional_properties=self._properties,
+            additional_custom_properties=self._custom_properties,
+        )
+        super().__init__(outputs={self.output_key: channel}, instance_name=instance_name)
+
+    @property
+    def exec_properties(self) -> dict[str, Any]:  # noqa: D102
+        return {
+            "source_uri": self.source_uri,
+            "reimport": int(self.reimport),
+            "output_key": self.output_key,
+        }
+
+    def artifact(self, given: dict[str, Any]) -> Artifact:
+        """The files as an artifact, with a digest of their content."""
+        uri = os.path.abspath(substitute(self.source_uri, given))
+        if not os.path.exists(uri):
+            raise ValueError(f"{self.id}: there is nothing at source_uri={uri!r}.")
+        artifact = self.artifact_type()
+        artifact.uri = uri
+        artifact.properties |= self._properties
+        artifact.custom_properties |= self._custom_properties
+        artifact.custom_properties["content_digest"] = describe(uri).digest
+        artifact.custom_properties["is_external"] = 1
+        return artifact
+
+
+class ImporterNode(Importer):
+    """Importer's old name, with the old order of arguments."""
+
+    def __init__(
+        self,
+        instance_name: str,
+        source_uri: str | RuntimeParameter,
+        artifact_type: type[Artifact],
+        reimport: bool = False,
+        properties: dict[str, PropertyValue] | None = None,
+        custom_properties: dict[str, PropertyValue] | None = None,
+    ) -> None:
+        super().__init__(
+            source_uri,
+            artifact_type,
+            reimport,
+            properties,
+            custom_properties,
+            instance_name=instance_name,
+        )

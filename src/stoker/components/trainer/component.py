@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Trainer as a pipeline sees it: its table, and the rules on its arguments."""
+
+import json
+from typing import Any, ClassVar
+
+from stoker.artifacts import (
+    Examples,
+    ExampleStatistics,
+    HyperParameters,
+    Model,
+    ModelRun,
+    Schema,
+    TransformGraph,
+)
+from stoker.dsl.channel import Channel
+from stoker.dsl.component import (
+    BaseComponent,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    UserCode,
+)
+from stoker.dsl.executor import ExecutorClassSpec
+from stoker.dsl.parameters import RuntimeParameter, names_in
+from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+
+__all__ = ["Trainer", "TrainerSpec"]
+
+
+class TrainerSpec(ComponentSpec):
+    """The Trainer's table."""
+
+    INPUTS: ClassVar = {
+        "examples": ChannelParameter(type=Examples),
+        "transform_graph": ChannelParameter(type=TransformGraph, optional=True),
+        "schema": ChannelParameter(type=Schema, optional=True),
+        "base_model": ChannelParameter(type=Model, optional=True),
+        "hyperparameters": ChannelParameter(type=HyperParameters, optional=True),
+        "statistics": ChannelParameter(type=ExampleStatistics, optional=True),
+    }
+    OUTPUTS: ClassVar = {
+        "model": ChannelParameter(type=Model),
+        "model_run": ChannelParameter(type=ModelRun),
+    }
+    PARAMETERS: ClassVar = {
+        "module_file": ExecutionParameter(type=str, optional=True),
+        "run_fn": ExecutionParameter(type=str, optional=True),
+        "trainer_fn": ExecutionParameter(type=str, optional=True),
+        "train_args": ExecutionParameter(type=TrainArgs, optional=True),
+        "eval_args": ExecutionParameter(type=EvalArgs, optional=True),
+        "custom_config": ExecutionParameter(type=str, optional=True),
+    }
+
+
+class Trainer(BaseComponent):
+    """Trains a model with the user's own code.
+
+    The code is a `run_fn(fn_args)` in `module_file`, or the function that `run_fn` names
+    ("package.module.function"). It reads the examples and writes a model to
+    `fn_args.serving_model_dir`; that becomes the output `model`, and what it leaves in
+    `fn_args.model_run_dir` the output `model_run`.
+
+    `keras` is 2 or 3 where the choice should not be read from the module's imports.
+    `base_models` and `instance_name` are names of older editions.
+    """
+
+    SPEC_CLASS: ClassVar = TrainerSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(
+        "stoker.components.trainer.executor:GenericExecutor"
+    )
+    TYPE_NAME: ClassVar = "tfx.components.trainer.component.Trainer"
+    BASE_TYPE: ClassVar = "TRAIN"
+
+    def __init__(
+        self,
+        statistics: Channel | None = None,
+        examples: Channel | None = None,
+        transformed_examples: Channel | None = None,
+        transform_graph: Channel | None = None,
+        schema: Channel | None = None,
+        base_model: Channel | None = None,
+        hyperparameters: Channel | None = None,
+        module_file: str | RuntimeParameter | None = None,
+        run_fn: str | RuntimeParameter | None = None,
+        train_args: TrainArgs | dict[str, Any] | RuntimeParameter | None = None,
+        eval_args: EvalArgs | dict[str, Any] | RuntimeParameter | None = None,
+        custom_config: dict[str, Any] | RuntimeParameter | None = None,
+        custom_executor_spec: ExecutorClassSpec | None = None,
+        *,
+        trainer_fn: str | RuntimeParameter | None = None,
+        base_models: Channel | None = None,
+        instance_name: str | None = None,
+        keras: int | None = None,
+    ) -> None:
+        _check_user_code(module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
+        if keras not in (None, 2, 3):
+            raise ValueError(f"Trainer(keras=…) takes 2 or 3, got {keras!r}.")
+        if base_model and base_models:
+            raise ValueError("Trainer takes base_model or base_models, not both.")
+        self.keras = keras
+        spec = TrainerSpec(
+            examples=_choose_examples(examples, transformed_examples, transform_graph),
+            transform_graph=transform_graph,
+            schema=schema,
+            base_model=base_model or base_models,
+            hyperparameters=hyperparameters,
+            statistics=statistics,
+            module_file=module_file,
+            run_fn=run_fn,
+            trainer_fn=trainer_fn,
+            train_args=train_args,
+            eval_args=eval_args,
+            custom_config=_as_json(custom_config),
+        )
+        super().__init__(spec, custom_executor_spec, instance_name)
+
+    def user_code(self, parameters: dict[str, Any]) -> UserCode:
+        """The file or module with the user's function."""
+        dotted = parameters.get("run_fn") or parameters.get("trainer_fn") or ""
+        return UserCode(
+            module_file=parameters.get("module_file"),
+            module=dotted.rpartition(".")[0] or None,
+            keras=self.keras,
+        )
+
+
+def _check_user_code(**given: Any) -> None:
+    named = [name for name, value in given.items() if value]
+    if len(named) != 1:
+        raise ValueError(
+            "Trainer needs exactly one of module_file, run_fn and trainer_fn, got "
+            f"{' and '.join(named) or 'none of them'}."
+        )
+
+
+def _choose_examples(
+    examples: Channel | None, transformed_examples: Channel | None, transform_graph: Channel | None
+) -> Channel:
+    if bool(examples) == bool(transformed_examples):
+        raise ValueError(
+            "Trainer needs exactly one of examples and transformed_examples, got "
+            f"{'both' if examples else 'neither'}."
+        )
+    if transformed_examples and not transform_graph:
+        raise ValueError("Trainer(transformed_examples=…) needs transform_graph too.")
+    chosen = examples or transformed_examples
+    assert chosen
+    return chosen
+
+
+def _as_json(custom_config: dict[str, Any] | RuntimeParameter | None) -> Any:
+    """The config as JSON text; with RuntimeParameters in it, as it is until they have values."""
+    if names_in(custom_config):
+        return custom_config
+    try:
+        return json.dumps(custom_config)
+    except TypeError as error:
+        raise ValueError(
+            f"Trainer(custom_config=…) takes what JSON can say, and {error}: {custom_config!r}."
+        ) from error

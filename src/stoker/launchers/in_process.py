@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launcher for debuggers: every task in this process, one after the other."""
+
+import os
+import sys
+from collections.abc import Iterable
+
+from stoker.launchers.template import prepare
+from stoker.launchers.worker import execute
+from stoker.task import Environment, Outcome, Task
+
+__all__ = ["InProcess"]
+
+
+class InProcess:
+    """Runs each task in the runner's own process, so that breakpoints in user code are hit.
+
+    What TensorFlow keeps per process stays from one step to the next; one process has one Keras.
+    """
+
+    def prepare(self, environments: Iterable[Environment]) -> None:
+        """Refuse a pipeline that needs two versions of Keras."""
+        wanted = {environment.keras for environment in environments if environment.keras}
+        if len(wanted) > 1:
+            raise ValueError(
+                "This pipeline needs Keras 2 and Keras 3, and one process has only one. "
+                "Use the default launcher, or set Trainer(keras=…) to the same for all."
+            )
+
+    def launch(self, task: Task) -> Outcome:
+        """Run a task here."""
+        _check_keras(task.environment)
+        prepare(task.environment)
+        paths, argv = list(sys.path), list(sys.argv)
+        try:
+            return execute(task.to_json())
+        except KeyboardInterrupt:
+            return Outcome(canceled=True)
+        finally:
+            sys.path[:], sys.argv = paths, argv
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def _check_keras(environment: Environment) -> None:
+    loaded = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
+    if "tensorflow" in sys.modules and environment.keras and loaded != (environment.keras == 2):
+        raise ValueError(
+            f"This process has loaded TensorFlow with Keras {2 if loaded else 3}, but the step "
+            f"needs Keras {environment.keras} ({environment.reason}). Start a new process, or use "
+            "the default launcher."
+        )

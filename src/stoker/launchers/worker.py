@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where every launcher arrives: one Task runs in this process and becomes an Outcome."""
+
+import inspect
+import os
+import sys
+import traceback
+from typing import Any
+
+from stoker.artifacts import Artifact
+from stoker.dsl.executor import BaseExecutor
+from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
+from stoker.errors import StokerError
+from stoker.task import Failure, Outcome, Task
+from stoker.user_module.keras_choice import wrong_keras_hint
+from stoker.user_module.loader import load_object
+
+__all__ = ["execute"]
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def execute(task_json: str) -> Outcome:
+    """Run a task, given as JSON, in this process; whatever it raises becomes a Failure."""
+    task = Task.from_json(task_json)
+    sys.path[:] = list(dict.fromkeys([*task.import_paths, *sys.path]))
+    if task.argv:
+        sys.argv = list(task.argv)
+    try:
+        task = Task.from_json(task_json, _artifact_classes(task))
+        outputs = {key: list(artifacts) for key, artifacts in task.outputs.items()}
+        _make_executor(task).Do(
+            {key: list(artifacts) for key, artifacts in task.inputs.items()},
+            outputs,
+            dict(task.parameters),
+        )
+    except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
+        return Outcome(failure=_failure(error, task))
+    return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
+
+
+def _artifact_classes(task: Task) -> dict[str, type[Artifact]]:
+    return {
+        name: load_object(where, argv=task.argv) for name, where in task.artifact_classes.items()
+    }
+
+
+def _make_executor(task: Task) -> BaseExecutor:
+    found: Any = load_object(task.executor, argv=task.argv)
+    context_class = getattr(found, "Context", BaseExecutor.Context)
+    context = context_class(
+        beam_pipeline_args=list(task.beam_pipeline_args),
+        tmp_dir=task.tmp_dir,
+        unique_id=str(task.execution_id),
+    )
+    if isinstance(found, FunctionComponent):
+        return FunctionExecutor(found, context)
+    if not inspect.isclass(found) or not hasattr(found, "Do"):
+        raise TypeError(
+            f"{task.executor} is {found!r}, not an executor: a class with "
+            "Do(self, input_dict, output_dict, exec_properties)."
+        )
+    executor: BaseExecutor = found(context)
+    return executor
+
+
+def _failure(error: BaseException, task: Task) -> Failure:
+    message = str(error) or type(error).__name__
+    return Failure(
+        kind=type(error).__name__,
+        message=message,
+        traceback=_users_traceback(error),
+        hint=wrong_keras_hint(message, task.environment),
+    )
+
+
+def _users_traceback(error: BaseException) -> str:
+    """The traceback from the first line that is not ours; none for errors that we raise for users.
+
+    A syntax error has no frame in the user's file, but its text names the file and the line.
+    """
+    frames = error.__traceback__
+    while frames and _is_ours(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    if frames is None:
+        if isinstance(error, SyntaxError):
+            return "".join(traceback.format_exception_only(error))
+        if isinstance(error, StokerError | ValueError | TypeError):
+            return ""
+    return "".join(traceback.format_exception(type(error), error, frames or error.__traceback__))
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.startswith(_HERE) or "importlib" in filename

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FnArgs: everything that a user's `run_fn` is told, and nothing else."""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from google.protobuf import json_format
+
+from stoker.artifacts import (
+    Artifact,
+    decode_split_names,
+    get_split_uri,
+    get_split_uris,
+    only_file,
+    serving_model_path,
+)
+from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+
+__all__ = ["DataAccessor", "FnArgs", "get_common_fn_args"]
+
+Inputs = Mapping[str, Sequence[Artifact]]
+_Args = TypeVar("_Args", TrainArgs, EvalArgs)
+
+
+class DataAccessor(NamedTuple):
+    """Ways to read examples, whatever way they are stored."""
+
+    tf_dataset_factory: Callable[..., Any]
+    """(file_patterns, TensorFlowDatasetOptions, schema) to a tf.data.Dataset."""
+    record_batch_factory: Callable[..., Any]
+    """(file_patterns, RecordBatchesOptions, schema) to an iterator of Arrow record batches."""
+    data_view_decode_fn: Callable[..., Any] | None = None
+
+
+@dataclass
+class FnArgs:
+    """What `run_fn` is told; every field may be missing, and may be set."""
+
+    working_dir: str | None = None
+    train_files: list[str] | None = None
+    """Patterns of the files to train on, one per artifact and split."""
+    eval_files: list[str] | None = None
+    train_steps: int | None = None
+    """None if the pipeline names no number of steps."""
+    eval_steps: int | None = None
+    schema_path: str | None = None
+    schema_file: str | None = None
+    """The old name of `schema_path`."""
+    transform_graph_path: str | None = None
+    transform_output: str | None = None
+    """The old name of `transform_graph_path`."""
+    data_accessor: DataAccessor | None = None
+    serving_model_dir: str | None = None
+    eval_model_dir: str | None = None
+    model_run_dir: str | None = None
+    base_model: str | None = None
+    base_models: list[str] | None = None
+    """The old form of `base_model`: a list, empty if there is none."""
+    hyperparameters: dict[str, Any] | None = None
+    custom_config: dict[str, Any] | None = None
+    num_examples: dict[str, int] | None = None
+    """The number of examples by split, where statistics are given."""
+
+
+def get_common_fn_args(
+    input_dict: Inputs, exec_properties: Mapping[str, Any], working_dir: str | None = None
+) -> FnArgs:
+    """What training and tuning have in common: the data, its schema, and how long to train."""
+    train_args = _parse_args(exec_properties.get("train_args"), TrainArgs())
+    eval_args = _parse_args(exec_properties.get("eval_args"), EvalArgs())
+    examples = input_dict["examples"]
+    schema_path = _only(input_dict, "schema", only_file)
+    transform_graph = _only(input_dict, "transform_graph", str)
+    base_models = [serving_model_path(model.uri) for model in input_dict.get("base_model") or ()]
+    return FnArgs(
+        working_dir=working_dir,
+        train_files=_patterns(examples, train_args.splits or ["train"]),
+        eval_files=_patterns(examples, eval_args.splits or ["eval"]),
+        train_steps=train_args.num_steps or None,
+        eval_steps=eval_args.num_steps or None,
+        schema_path=schema_path,
+        schema_file=schema_path,
+        transform_graph_path=transform_graph,
+        transform_output=transform_graph,
+        data_accessor=DataAccessor(_tf_dataset_factory, _record_batch_factory),
+        base_model=base_models[0] if base_models else None,
+        base_models=base_models,
+        hyperparameters=_only(input_dict, "hyperparameters", _read_hyperparameters),
+        custom_config=_read_custom_config(exec_properties.get("custom_config")),
+        num_examples=_only(input_dict, "statistics", str) and _count(input_dict["statistics"]),
+    )
+
+
+def _parse_args(given: Any, message: _Args) -> _Args:
+    """TrainArgs or EvalArgs from proto JSON text, which is how parameters travel."""
+    if isinstance(given, type(message)):
+        return given
+    return json_format.Parse(given or "{}", message)
+
+
+def _patterns(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
+    return [os.path.join(uri, "*") for split in splits for uri in get_split_uris(examples, split)]
+
+
+def _only(input_dict: Inputs, key: str, read: Callable[[str], Any]) -> Any:
+    """`read` of the only artifact under `key`; None if there is none."""
+    artifacts = input_dict.get(key) or ()
+    if len(artifacts) > 1:
+        raise ValueError(f"{key!r} takes one artifact, got {[one.uri for one in artifacts]}.")
+    return read(artifacts[0].uri) if artifacts else None
+
+
+def _read_hyperparameters(uri: str) -> dict[str, Any]:
+    path = only_file(uri) if os.path.isdir(uri) else uri
+    with open(path, encoding="utf-8") as file:
+        try:
+            found = json.load(file)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"The hyperparameters in {path} are not JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"The hyperparameters in {path} should be a JSON object, got {found!r}.")
+    return found
+
+
+def _read_custom_config(text: str | None) -> dict[str, Any]:
+    config = json.loads(text or "null") or {}
+    if not isinstance(config, dict):
+        raise ValueError(f"custom_config should be a dict, got {config!r}.")
+    return config
+
+
+def _count(statistics: Sequence[Artifact]) -> dict[str, int]:
+    from stoker.examples.statistics import read_statistics
+
+    splits = decode_split_names(str(statistics[0].properties.get("split_names", "")))
+    return {
+        split: read_statistics(get_split_uri(statistics, split)).datasets[0].num_examples
+        for split in splits
+    }
+
+
+def _tf_dataset_factory(file_pattern: Any, options: Any, schema: Any = None) -> Any:
+    from stoker.examples.dataset import tf_dataset_factory
+
+    return tf_dataset_factory(file_pattern, options, schema)
+
+
+def _record_batch_factory(file_pattern: Any, options: Any, schema: Any = None) -> Any:
+    from stoker.examples.dataset import record_batch_factory
+
+    return record_batch_factory(file_pattern, options, schema)
