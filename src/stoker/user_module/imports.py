@@ -51,6 +51,8 @@ def scan(module_file: str | os.PathLike[str], import_paths: Sequence[str] = ()) 
     importlib.invalidate_caches()
     scanner = _Scanner(os.path.abspath(module_file), import_paths)
     scanner.read(_Source(scanner.module_file, scanner.package))
+    if scanner.package:
+        scanner.follow(scanner.package)
     return ModuleImports(
         files=tuple(sorted(scanner.files)),
         third_party=tuple(scanner.third_party),
@@ -113,6 +115,7 @@ class _Scanner:
         self._installed_paths = [*import_paths, *sys.path]
 
     def read(self, source: _Source) -> None:
+        """Read a file, unless that was done, and follow its imports."""
         if source.path in self.files or not os.path.isfile(source.path):
             return
         self.files.add(source.path)
@@ -122,9 +125,10 @@ class _Scanner:
         self.trees[source.path] = tree
         for statement in import_statements(tree):
             for name in _imported_names(statement, source.package):
-                self._follow(name)
+                self.follow(name)
 
-    def _follow(self, dotted_name: str) -> None:
+    def follow(self, dotted_name: str) -> None:
+        """Read what a name means in the user's folders, or note it as installed."""
         specs = _find_parts(dotted_name, self._local_paths)
         if specs and self._is_local(specs[0], dotted_name.partition(".")[0]):
             self._read_parts(dotted_name.split("."), specs)

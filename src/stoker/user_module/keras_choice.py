@@ -103,7 +103,7 @@ def choose_keras(
     imports = scan(module_file, import_paths)
     files = _read_files(os.path.abspath(module_file), imports)
     backend = _other_backend(files, environ)
-    keras, reason = _decide(files, explicit, environ)
+    keras, reason = _decide(os.path.basename(module_file), files, explicit, environ)
     without = keras is None or (keras == 3 and backend and not _uses_tensorflow(files))
     return Environment(
         tensorflow=not without,
@@ -127,12 +127,11 @@ def _said_so(keras: int) -> str:
 
 
 def _decide(
-    files: Sequence["_UserFile"], explicit: int | None, environ: Mapping[str, str]
+    name: str, files: Sequence["_UserFile"], explicit: int | None, environ: Mapping[str, str]
 ) -> tuple[Literal[2, 3] | None, str]:
     """The Keras that the module needs, or None for no TensorFlow at all, and why."""
     if explicit:
         return (2 if explicit == 2 else 3), _said_so(explicit)
-    name = files[0].shown if files else "The module"
     if not any(file.reaches(_TENSORFLOW_MODULES) for file in files):
         return None, f"{name} reaches neither TensorFlow nor Keras."
     if own := _own_variable(files, environ):

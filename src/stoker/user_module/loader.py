@@ -149,8 +149,10 @@ def _execute(name: str, file: str) -> ModuleType:
 def _forget_earlier_load(file: str) -> None:
     """Drop what an earlier load of `file` brought in, so that edits are seen."""
     importlib.invalidate_caches()
-    kept = _others_modules.setdefault(file, frozenset(sys.modules))
-    local = set(scan(file).files)
+    if file not in _others_modules:
+        _others_modules[file] = frozenset(sys.modules)
+        return
+    kept, local = _others_modules[file], set(scan(file).files)
     for name, module in list(sys.modules.items()):
         origin = getattr(module, "__file__", None)
         if name not in kept and origin and os.path.abspath(origin) in local:

@@ -75,13 +75,30 @@ def _change_layer(module: ModuleType) -> None:
     layer = module.TransformFeaturesLayer
     if "__call__" not in vars(layer):
         layer.__call__ = _tolerant(layer.__call__)
+        if "keras.tree" in sys.modules:
+            _tell_keras_3()
+
+
+def _tell_keras_3() -> None:
+    """Let Keras 3 read TransformedFeatures as the dict that it is; it knows exact types only."""
+    import optree
+
+    optree.register_pytree_node(TransformedFeatures, _flatten, _unflatten, namespace="keras")
+
+
+def _flatten(features: Any) -> tuple[list[Any], tuple[str, ...]]:
+    names = tuple(sorted(features))
+    return [features[name] for name in names], names
+
+
+def _unflatten(names: Any, values: Any) -> Any:
+    return dict(zip(names, values, strict=True))
 
 
 def _tolerant(call: Callable[..., Any]) -> Callable[..., Any]:
     """The layer's `__call__`, its result wrapped."""
     from tensorflow import autograph
 
-    @autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     @functools.wraps(call)
     def call_and_wrap(layer: Any, *args: Any, **kwargs: Any) -> Any:
         features = call(layer, *args, **kwargs)
@@ -92,4 +109,5 @@ def _tolerant(call: Callable[..., Any]) -> Callable[..., Any]:
         wrapped.not_computed = frozenset(outputs) - frozenset(features)
         return wrapped
 
-    return call_and_wrap
+    unconverted: Callable[..., Any] = autograph.experimental.do_not_convert(call_and_wrap)
+    return unconverted
