@@ -51,9 +51,9 @@ class StoreError(StokerError):
     """The metadata store cannot be opened or written."""
 
 
-class MissingPart(ImportError, AttributeError, StokerError):
+class MissingPart(ImportError, StokerError):
     """A part of TFX, or an optional package, that is not here; the message names the alternative.
 
-    It is an ImportError and an AttributeError, so that both `from tfx.x import y` and `tfx.x.y`
-    fail the way Python code expects.
+    It is an ImportError, which passes through `from tfx.x import y`; Python would replace an
+    AttributeError there by one of its own, and the advice would be lost.
     """

@@ -27,12 +27,13 @@ from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.liveness import hold_run_lock, is_alive
 from stoker.manifest import seal
+from stoker.metadata.records import EventType, ExecutionState
 from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task
 from stoker.user_module.imports import find_module
 from stoker.user_module.keras_choice import choose_keras
 
 if TYPE_CHECKING:
-    from stoker.metadata import Store
+    from stoker.metadata.store import Store
 
 __all__ = ["LocalDagRunner", "Run", "intercept"]
 
@@ -82,7 +83,7 @@ def intercept(parameters: Mapping[str, Any]) -> Iterator[list[Run]]:
 
 
 def _run(pipeline: Pipeline, given: dict[str, Any], launcher: Launcher) -> Run:
-    from stoker.metadata import Store
+    from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
 
     _check_parameters(pipeline, given)
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
@@ -144,11 +145,11 @@ class _Steps:
 
     def close_dead_runs(self) -> None:
         """Close what runs that died have left open; those whose lock is held are alive."""
-        for execution in self.store.unfinished(self.pipeline.pipeline_name):
-            lock_file = execution.run_properties.get("lock_file")
+        for execution, run in self.store.unfinished(self.pipeline.pipeline_name):
+            lock_file = run.properties.get("lock_file")
             if not (lock_file and is_alive(str(lock_file))):
                 self.store.close_execution(
-                    execution.id, "FAILED", "The run ended before this step did."
+                    execution.id, ExecutionState.FAILED, "The run ended before this step did."
                 )
 
     def run(self, node: Node) -> None:
@@ -255,10 +256,12 @@ class _Steps:
         try:
             yield execution
         except KeyboardInterrupt:
-            self.store.close_execution(execution.id, "CANCELED", "Stopped by the user.")
+            self.store.close_execution(
+                execution.id, ExecutionState.CANCELED, "Stopped by the user."
+            )
             raise
         except BaseException as error:
-            self.store.close_execution(execution.id, "FAILED", str(error))
+            self.store.close_execution(execution.id, ExecutionState.FAILED, _report(error))
             raise
         self.published[node.id] = execution.outputs
         position = len(self.published)
@@ -318,7 +321,7 @@ class _Execution:
 
     def refer_to(self, outputs: ArtifactMap) -> None:
         """Publish artifacts that are LIVE already."""
-        self.store.publish_reference(self.id, outputs)
+        self.store.publish(self.id, outputs, event=EventType.INTERNAL_OUTPUT)
         self.outputs = outputs
 
 
@@ -403,6 +406,11 @@ def _as_error(node: Node, failure: Failure) -> StepFailed:
         _say(failure.traceback.rstrip())
     message = f"{node.id} failed: {failure.kind}: {failure.message}"
     return StepFailed(f"{message}\n{failure.hint}".rstrip(), failure.traceback)
+
+
+def _report(error: BaseException) -> str:
+    """What the store keeps of an error: the user's traceback, where there is one."""
+    return "\n".join(filter(None, (getattr(error, "traceback", ""), str(error))))
 
 
 def _say(line: str) -> None:

@@ -1,0 +1,104 @@
+import json
+
+import pytest
+
+from stoker.artifacts import Examples, Model, Schema
+from stoker.dsl import (
+    BaseComponent,
+    BaseExecutor,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+    RuntimeParameter,
+    as_channel,
+    union,
+)
+from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+
+
+class FitSpec(ComponentSpec):
+    INPUTS = {
+        "examples": ChannelParameter(type=Examples),
+        "schema": ChannelParameter(type=Schema, optional=True),
+    }
+    OUTPUTS = {"model": ChannelParameter(type=Model)}
+    PARAMETERS = {
+        "args": ExecutionParameter(type=TrainArgs),
+        "rate": ExecutionParameter(type=float, optional=True),
+    }
+
+
+class FitExecutor(BaseExecutor):
+    def Do(self, input_dict, output_dict, exec_properties): ...
+
+
+class Fit(BaseComponent):
+    SPEC_CLASS = FitSpec
+    EXECUTOR_SPEC = ExecutorClassSpec(FitExecutor)
+
+    def __init__(self, **given):
+        super().__init__(FitSpec(**given))
+
+
+@pytest.fixture
+def examples():
+    return as_channel([Examples()])
+
+
+def test_a_component_has_the_outputs_of_its_table(examples):
+    fit = Fit(examples=examples, args=TrainArgs(num_steps=3))
+    assert fit.outputs["model"].type is Model
+    assert fit.outputs.model is fit.outputs["model"]
+
+
+def test_a_message_travels_as_json_text(examples):
+    fit = Fit(examples=examples, args=TrainArgs(num_steps=3, splits=["train"]))
+    assert json.loads(fit.exec_properties["args"]) == {"num_steps": 3, "splits": ["train"]}
+
+
+def test_a_dict_stands_for_a_message_and_may_hold_runtime_parameters(examples):
+    steps = RuntimeParameter(name="steps", ptype=int)
+    fit = Fit(examples=examples, args={"num_steps": steps, "splits": "train"})
+    args = json.loads(fit.spec.values({"steps": 5})["args"])
+    assert args == {"num_steps": 5, "splits": ["train"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "needs an input channel for 'examples'"),
+        ({"examples": "data/"}, "'examples' takes a channel"),
+        ({"examples": Channel(Model)}, "'examples' takes Examples"),
+        ({"exampels": 1}, "no argument 'exampels'; it has args, examples"),
+        ({"rate": "fast"}, "'rate' takes float, got 'fast'"),
+        ({"args": EvalArgs()}, "takes TrainArgs, got EvalArgs"),
+        ({"args": {"steps": 1}}, "is not a TrainArgs"),
+    ],
+)
+def test_wrong_arguments_are_named(examples, given, message):
+    arguments = {"examples": examples, "args": TrainArgs(), **given}
+    if not given:
+        del arguments["examples"]
+    with pytest.raises((TypeError, ValueError), match=message):
+        Fit(**arguments)
+
+
+def test_a_wrong_output_key_is_told_the_right_ones(examples):
+    fit = Fit(examples=examples, args=TrainArgs())
+    with pytest.raises(KeyError, match="there is no 'models' here; there is 'model'"):
+        fit.outputs["models"]
+
+
+def test_a_component_in_a_function_cannot_be_found_by_a_worker(examples):
+    class Hidden(FitExecutor): ...
+
+    with pytest.raises(ValueError, match="Move it to the top level"):
+        ExecutorClassSpec(Hidden).class_path  # noqa: B018
+
+
+def test_channels_of_one_type_can_be_read_as_one(examples):
+    assert len(union([examples, Channel(Examples)]).parts) == 2
+    with pytest.raises(ValueError, match="one type"):
+        union([examples, Channel(Model)])

@@ -1,0 +1,113 @@
+from typing import Optional, TypedDict
+
+import pytest
+
+from stoker.artifacts import Examples, Float, Integer, Model
+from stoker.dsl import (
+    Channel,
+    InputArtifact,
+    OutputArtifact,
+    OutputDict,
+    Parameter,
+    RuntimeParameter,
+    component,
+)
+from stoker.dsl.function_component import FunctionExecutor
+
+
+class Scores(TypedDict):
+    accuracy: float
+    note: str | None
+
+
+@component
+def score(
+    model: InputArtifact[Model],
+    report: OutputArtifact[Examples],
+    rows: int,
+    threshold: Parameter[float] = 0.5,
+) -> OutputDict(passed=int, reason=Optional[str]):  # noqa: UP045
+    """Score a model."""
+    return {"passed": int(rows * threshold), "reason": None}
+
+
+@component(component_annotation=None)
+def typed(count: int = 3) -> Scores:
+    return {"accuracy": count / 4, "note": None}
+
+
+def artifact(kind, path, value=None):
+    made = kind()
+    made.uri = str(path)
+    if value is not None:
+        made.write(value)
+    return made
+
+
+def test_annotations_become_the_table():
+    step = score(model=Channel(Model), rows=Channel(Integer), threshold=0.1)
+    assert set(step.inputs) == {"model", "rows"}
+    assert {key: channel.type_name for key, channel in step.outputs.items()} == {
+        "report": "Examples",
+        "passed": "Integer",
+        "reason": "String",
+    }
+    assert step.exec_properties == {"threshold": 0.1}
+    assert step.id == "score"
+
+
+def test_a_typed_dict_says_what_is_returned():
+    assert typed().outputs["accuracy"].type is Float
+
+
+def test_a_value_input_may_be_given_as_a_plain_value():
+    step = score(model=Channel(Model), rows=5)
+    assert set(step.inputs) == {"model"}
+    assert step.spec.values({}) == {"rows": 5}
+
+
+def test_a_parameter_may_be_given_at_run_time():
+    step = score(model=Channel(Model), rows=1, threshold=RuntimeParameter("t", float))
+    assert step.spec.values({"t": 0.7})["threshold"] == 0.7
+
+
+def test_the_function_gets_artifacts_values_and_parameters(tmp_path):
+    passed = artifact(Integer, tmp_path / "passed")
+    outputs = {"report": [artifact(Examples, tmp_path)], "passed": [passed], "reason": [None]}
+    inputs = {
+        "model": [artifact(Model, tmp_path)],
+        "rows": [artifact(Integer, tmp_path / "rows", 8)],
+    }
+    FunctionExecutor(score).Do(inputs, outputs, {"threshold": 0.25})
+    assert passed.value == 2
+
+
+def test_a_value_that_is_owed_and_missing_is_named():
+    forgetful = FunctionExecutor(score)
+    with pytest.raises(ValueError, match="did not return 'passed'"):
+        forgetful._keep({}, {"passed": [], "reason": []})
+    with pytest.raises(ValueError, match="should return a dict with passed, reason"):
+        forgetful._keep(None, {})
+
+
+def test_arguments_without_a_role_are_refused():
+    def bad(model): ...
+
+    def worse(**anything): ...
+
+    bad.__qualname__ = worse.__qualname__ = "top_level"
+    for function in (bad, worse):
+        with pytest.raises(ValueError, match="needs an annotation"):
+            component(function)
+
+
+def test_a_function_inside_a_function_is_refused():
+    def inner(): ...
+
+    with pytest.raises(ValueError, match="Move it to the top level"):
+        component(inner)
+
+
+def test_steps_are_made_with_keyword_arguments():
+    with pytest.raises(ValueError, match="keyword arguments only"):
+        score(Channel(Model))
