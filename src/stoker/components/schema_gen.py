@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SchemaGen infers the schema of examples from their statistics; ImportSchemaGen takes yours."""
+
+import json
+import os
+from typing import Any, ClassVar
+
+from stoker.artifacts import Artifact, ExampleStatistics, Schema
+from stoker.dsl import (
+    BaseComponent,
+    BaseExecutor,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+    RuntimeParameter,
+)
+
+__all__ = [
+    "ImportSchemaExecutor",
+    "ImportSchemaGen",
+    "ImportSchemaGenSpec",
+    "SchemaExecutor",
+    "SchemaGen",
+    "SchemaGenSpec",
+]
+
+
+class SchemaGenSpec(ComponentSpec):
+    """The table of SchemaGen."""
+
+    PARAMETERS: ClassVar = {
+        "infer_feature_shape": ExecutionParameter(type=bool, optional=True),
+        "exclude_splits": ExecutionParameter(type=str, optional=True),
+    }
+    INPUTS: ClassVar = {"statistics": ChannelParameter(type=ExampleStatistics)}
+    OUTPUTS: ClassVar = {"schema": ChannelParameter(type=Schema)}
+
+
+class SchemaGen(BaseComponent):
+    """Types, presence, shapes and small domains, from all splits that are not excluded."""
+
+    SPEC_CLASS = SchemaGenSpec
+    EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.schema_gen:SchemaExecutor")
+
+    def __init__(
+        self,
+        statistics: Channel,
+        infer_feature_shape: bool | RuntimeParameter = True,
+        exclude_splits: list[str] | None = None,
+        *,
+        instance_name: str | None = None,
+    ) -> None:
+        spec = SchemaGenSpec(
+            statistics=statistics,
+            infer_feature_shape=infer_feature_shape,
+            exclude_splits=json.dumps(exclude_splits or []),
+        )
+        super().__init__(spec, instance_name=instance_name)
+
+
+class SchemaExecutor(BaseExecutor):
+    """Writes `schema.pbtxt`."""
+
+    def Do(  # noqa: D102
+        self,
+        input_dict: dict[str, list[Artifact]],
+        output_dict: dict[str, list[Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        from tensorflow_metadata.proto.v0 import statistics_pb2
+
+        from stoker.examples.schema import SCHEMA_FILE, infer_schema, write_schema
+        from stoker.examples.statistics import STATISTICS_FILE, read_statistics
+
+        (statistics,), (schema,) = input_dict["statistics"], output_dict["schema"]
+        assert isinstance(statistics, ExampleStatistics)
+        excluded = json.loads(exec_properties.get("exclude_splits") or "[]") or []
+        merged = statistics_pb2.DatasetFeatureStatisticsList()
+        for split in statistics.splits:
+            if split not in excluded:
+                path = os.path.join(statistics.path(split=split), STATISTICS_FILE)
+                merged.MergeFrom(read_statistics(path))
+        if not merged.datasets:
+            raise ValueError(
+                f"No split is left to infer a schema from: {statistics.splits} without {excluded}."
+            )
+        inferred = infer_schema(merged, exec_properties.get("infer_feature_shape", True))
+        write_schema(inferred, os.path.join(schema.uri, SCHEMA_FILE))
+
+
+class ImportSchemaGenSpec(ComponentSpec):
+    """The table of ImportSchemaGen."""
+
+    PARAMETERS: ClassVar = {"schema_file": ExecutionParameter(type=str)}
+    OUTPUTS: ClassVar = {"schema": ChannelParameter(type=Schema)}
+
+
+class ImportSchemaGen(BaseComponent):
+    """A schema that you wrote or edited, for the steps that read one."""
+
+    SPEC_CLASS = ImportSchemaGenSpec
+    EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.schema_gen:ImportSchemaExecutor")
+
+    def __init__(
+        self, schema_file: str | RuntimeParameter, *, instance_name: str | None = None
+    ) -> None:
+        super().__init__(ImportSchemaGenSpec(schema_file=schema_file), instance_name=instance_name)
+
+
+class ImportSchemaExecutor(BaseExecutor):
+    """Copies a schema, comments and all, once it is known to parse."""
+
+    def Do(  # noqa: D102
+        self,
+        input_dict: dict[str, list[Artifact]],  # noqa: ARG002
+        output_dict: dict[str, list[Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        import shutil
+
+        from stoker.examples.schema import SCHEMA_FILE, read_schema
+
+        (schema,) = output_dict["schema"]
+        read_schema(exec_properties["schema_file"])
+        os.makedirs(schema.uri, exist_ok=True)
+        shutil.copyfile(exec_properties["schema_file"], os.path.join(schema.uri, SCHEMA_FILE))

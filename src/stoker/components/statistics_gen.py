@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""StatisticsGen: counts what is in each split of examples."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from stoker.artifacts import Artifact, Examples, ExampleStatistics, Schema, only_file
+from stoker.dsl import (
+    BaseComponent,
+    BaseExecutor,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+)
+
+__all__ = ["StatisticsExecutor", "StatisticsGen", "StatisticsGenSpec"]
+
+
+class StatisticsGenSpec(ComponentSpec):
+    """The table of StatisticsGen."""
+
+    PARAMETERS: ClassVar = {
+        "stats_options_json": ExecutionParameter(type=str, optional=True),
+        "exclude_splits": ExecutionParameter(type=str, optional=True),
+    }
+    INPUTS: ClassVar = {
+        "examples": ChannelParameter(type=Examples),
+        "schema": ChannelParameter(type=Schema, optional=True),
+    }
+    OUTPUTS: ClassVar = {"statistics": ChannelParameter(type=ExampleStatistics)}
+
+
+class StatisticsGen(BaseComponent):
+    """Counts, histograms and top values of every feature.
+
+    `stats_options` is a dict with fields of `stoker.examples.statistics.StatisticsOptions`, which
+    are fields of TFDV's StatsOptions.
+    """
+
+    SPEC_CLASS = StatisticsGenSpec
+    EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.statistics_gen:StatisticsExecutor")
+
+    def __init__(
+        self,
+        examples: Channel,
+        schema: Channel | None = None,
+        stats_options: Mapping[str, Any] | None = None,
+        exclude_splits: list[str] | None = None,
+        *,
+        instance_name: str | None = None,
+    ) -> None:
+        if stats_options is not None and not isinstance(stats_options, Mapping):
+            raise TypeError(
+                "StatisticsGen: stats_options takes a dict, such as {'num_top_values': 50}, got "
+                f"{stats_options!r}."
+            )
+        spec = StatisticsGenSpec(
+            examples=examples,
+            schema=schema,
+            stats_options_json=json.dumps(dict(stats_options)) if stats_options else None,
+            exclude_splits=json.dumps(exclude_splits or []),
+        )
+        super().__init__(spec, instance_name=instance_name)
+
+
+class StatisticsExecutor(BaseExecutor):
+    """Writes `Split-<name>/FeatureStats.pb` for every split that is not excluded."""
+
+    def Do(  # noqa: D102
+        self,
+        input_dict: dict[str, list[Artifact]],
+        output_dict: dict[str, list[Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        from stoker.examples.decode import read_table
+        from stoker.examples.schema import read_schema
+        from stoker.examples.statistics import (
+            STATISTICS_FILE,
+            StatisticsOptions,
+            compute_statistics,
+            write_statistics,
+        )
+
+        options = StatisticsOptions(**json.loads(exec_properties.get("stats_options_json") or "{}"))
+        schemas = [read_schema(only_file(one.uri)) for one in input_dict.get("schema") or ()]
+        schema = schemas[0] if schemas else None
+        (examples,), (statistics,) = input_dict["examples"], output_dict["statistics"]
+        assert isinstance(examples, Examples)
+        assert isinstance(statistics, ExampleStatistics)
+        excluded = json.loads(exec_properties.get("exclude_splits") or "[]") or []
+        statistics.splits = [split for split in examples.splits if split not in excluded]
+        statistics.span = examples.span
+        for split in statistics.splits:
+            table = read_table(os.path.join(examples.path(split=split), "*"), schema)
+            write_statistics(
+                compute_statistics(table, schema, options),
+                os.path.join(statistics.path(split=split), STATISTICS_FILE),
+            )

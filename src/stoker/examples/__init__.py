@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.Examples in and out: files to Arrow record batches, batches to records, records to tensors.
+
+files ─ csv ─▶ record batches ─ encode ─▶ records ─ split ─▶ tfrecord ─▶ Split-<name>/*.gz
+Split-<name>/*.gz ─ tfrecord ─▶ records ─ decode ─▶ record batches ─▶ statistics ─▶ schema
+Split-<name>/*.gz ─ dataset ─▶ tensors
+
+Only `dataset` imports TensorFlow; importing the package itself imports none of these.
+"""

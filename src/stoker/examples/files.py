@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files a pattern means: the first thing that every reader of examples asks."""
+
+import glob
+import os
+from collections.abc import Iterable
+
+from stoker.errors import BadData
+
+__all__ = ["fingerprint", "matching_files"]
+
+
+def matching_files(patterns: str | Iterable[str]) -> list[str]:
+    """The files that match each pattern, sorted; a pattern that matches none is an error.
+
+    A pattern may be a glob, a file, or a directory, which means all files in it.
+    """
+    found: dict[str, None] = {}
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        files = _matching_one(pattern)
+        if not files:
+            raise BadData(f"No file matches {pattern!r}. Check the path and the pattern.")
+        found.update(dict.fromkeys(files))
+    return list(found)
+
+
+def _matching_one(pattern: str) -> list[str]:
+    if os.path.isfile(pattern):  # a name may hold characters that glob would read as a pattern
+        return [pattern]
+    if os.path.isdir(pattern):
+        pattern = os.path.join(glob.escape(pattern), "*")
+    return sorted(path for path in glob.glob(pattern) if os.path.isfile(path))
+
+
+def fingerprint(split: str, files: Iterable[str]) -> str:
+    """What identifies the input of a split, in the form in which TFX records it."""
+    stats = [os.stat(path) for path in files]
+    seconds = [int(stat.st_mtime) for stat in stats]
+    xor = 0
+    for second in seconds:
+        xor ^= second
+    return (
+        f"split:{split},num_files:{len(stats)},total_bytes:{sum(s.st_size for s in stats)},"
+        f"xor_checksum:{xor},sum_checksum:{sum(seconds)}"
+    )
