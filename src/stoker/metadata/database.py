@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The database under the store: opened, created, checked, and used in short transactions."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, select
+from sqlalchemy.exc import DBAPIError
+
+from stoker.errors import StoreError
+from stoker.metadata import schema
+from stoker.metadata.config import StoreConfig
+
+__all__ = ["Database"]
+
+_BUSY_SECONDS = 60
+_OTHER_FILE = "name another file in metadata_connection_config"
+_NEXT_MOVES = {
+    "file is not a database": f"It is not an SQLite file: {_OTHER_FILE}.",
+    "unable to open": "Check that it is a file, and that its directory may be written.",
+    "readonly": f"Make the file and its directory writable, or {_OTHER_FILE}.",
+    "locked": f"Another process kept it locked for {_BUSY_SECONDS} s: end that process, and retry.",
+    "full": "Free some space, and retry.",
+    "malformed": f"The file is damaged: restore it from a copy, or {_OTHER_FILE}.",
+}
+
+
+class Database:
+    """An open metadata database of MLMD's schema; an empty one gets its tables."""
+
+    def __init__(self, config: StoreConfig) -> None:
+        self._place = config.place
+        self._engine = _sqlite(config.path) if config.path else create_engine(config.url)
+        try:
+            self._prepare()
+        except StoreError:
+            self.close()
+            raise
+        if config.path:
+            _use_write_ahead_log(self._engine)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the store from beginning to end."""
+        with self._explained(), self._engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is committed at the end, or leaves nothing behind."""
+        writer = self._engine.execution_options(stoker_writes=True)
+        with self._explained(), writer.begin() as connection:
+            yield connection
+
+    def _prepare(self) -> None:
+        with self.reading() as connection:
+            found = self._version(connection)
+        if found is None:
+            with self.writing() as connection:
+                found = self._version(connection)  # another process may have been faster
+                if found is None:
+                    schema.create(connection)
+                    return
+        if found != schema.VERSION:
+            raise StoreError(
+                f"The metadata store at {self._place} has MLMD schema version {found}, and this "
+                f"version of Stoker works with {schema.VERSION}. Bring it to {schema.VERSION} with "
+                f"ml-metadata (enable_upgrade_migration=True), or {_OTHER_FILE}."
+            )
+
+    def _version(self, connection: Connection) -> int | None:
+        """The schema version, or None in an empty database."""
+        tables = inspect(connection).get_table_names()
+        if not tables:
+            return None
+        if schema.environment.name not in tables:
+            raise StoreError(
+                f"The database at {self._place} is not a metadata store: it has the tables "
+                f"{', '.join(sorted(tables)[:5])}, but no MLMDEnv. For a new store, {_OTHER_FILE}."
+            )
+        return connection.execute(select(schema.environment.c.schema_version)).scalar() or 0
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            reason = str(error.orig)
+            moves = [move for sign, move in _NEXT_MOVES.items() if sign in reason]
+            raise StoreError(
+                " ".join([f"The metadata store at {self._place} failed: {reason}.", *moves])
+            ) from error
+
+
+def _sqlite(path: str) -> Engine:
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The metadata store at {path} cannot be made: {error}. Make its directory, or "
+            f"{_OTHER_FILE}."
+        ) from error
+    engine = create_engine(
+        URL.create("sqlite", database=path),
+        # isolation_level None: transactions begin where `_begin` says, not where sqlite3 guesses.
+        connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None},
+    )
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _begin(connection: Connection) -> None:
+    """Take the write lock at once: two writers then wait for each other and never deadlock."""
+    writes = connection.get_execution_options().get("stoker_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _use_write_ahead_log(engine: Engine) -> None:
+    """Let readers go on while one writes; the mode stays with the file."""
+    connection = engine.raw_connection()
+    # Refused while another process is at the same, and in a directory that is read-only. The store
+    # works without it, and whoever opens the file next asks again.
+    with contextlib.closing(connection), contextlib.suppress(sqlite3.OperationalError):
+        connection.cursor().execute("PRAGMA journal_mode = WAL")

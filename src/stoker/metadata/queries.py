@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which rows are meant: pure functions that return queries for ids, which `load` then reads."""
+
+from collections.abc import Collection
+
+from sqlalchemy import ColumnElement, Select, select
+
+from stoker.artifacts import State
+from stoker.metadata import schema as db
+from stoker.metadata.records import EventType, ExecutionState
+from stoker.metadata.schema import TypeKind
+
+__all__ = [
+    "NODE",
+    "PIPELINE",
+    "RUN",
+    "Ids",
+    "artifacts",
+    "contexts_of",
+    "events_of",
+    "executions",
+    "executions_arriving",
+    "links_between",
+    "one_artifact",
+    "one_execution",
+    "pending_outputs",
+    "reached",
+]
+
+Ids = Select[int]
+
+PIPELINE, RUN, NODE = "pipeline", "pipeline_run", "node"
+
+_OUTPUTS = (
+    EventType.OUTPUT,
+    EventType.DECLARED_OUTPUT,
+    EventType.INTERNAL_OUTPUT,
+    EventType.PENDING_OUTPUT,
+)
+
+
+def one_execution(execution_id: int) -> Ids:
+    """One execution, if there is such a one."""
+    return select(db.execution.c.id).where(db.execution.c.id == execution_id)
+
+
+def one_artifact(artifact_id: int) -> Ids:
+    """One artifact, if there is such a one."""
+    return select(db.artifact.c.id).where(db.artifact.c.id == artifact_id)
+
+
+def executions(
+    pipeline_name: str | None = None,
+    run_id: str | None = None,
+    node_id: str | None = None,
+    states: Collection[ExecutionState] | None = None,
+) -> Ids:
+    """The executions in all of the contexts that are named."""
+    if node_id is not None and pipeline_name is None:
+        raise ValueError(
+            f"The node {node_id!r} is known only within its pipeline: give pipeline_name too."
+        )
+    wanted = select(db.execution.c.id)
+    for type_name, name in (
+        (RUN, run_id),
+        (NODE, None if node_id is None else f"{pipeline_name}.{node_id}"),
+        (PIPELINE, pipeline_name),
+    ):
+        if name is not None:
+            wanted = wanted.where(db.execution.c.id.in_(_members(type_name, name)))
+    if states is not None:
+        wanted = wanted.where(db.execution.c.last_known_state.in_(states))
+    return wanted
+
+
+def _members(type_name: str, name: str) -> Ids:
+    """The executions in one context."""
+    context = (
+        select(db.context.c.id)
+        .join(db.type_, db.type_.c.id == db.context.c.type_id)
+        .where(db.type_.c.type_kind == TypeKind.CONTEXT, db.type_.c.name == type_name)
+        .where(db.context.c.name == name)
+    )
+    return select(db.association.c.execution_id).where(db.association.c.context_id.in_(context))
+
+
+def artifacts(
+    *,
+    states: Collection[State],
+    type_name: str | None = None,
+    uri: str | None = None,
+    output_of: Ids | None = None,
+    output_key: str | None = None,
+) -> Ids:
+    """The artifacts that fit: in themselves, and as outputs of some executions under some key."""
+    table = db.artifact
+    wanted = select(table.c.id).where(table.c.state.in_(states))
+    if type_name is not None:
+        named = db.type_.c.type_kind == TypeKind.ARTIFACT, db.type_.c.name == type_name
+        wanted = wanted.where(table.c.type_id.in_(select(db.type_.c.id).where(*named)))
+    if uri is not None:
+        wanted = wanted.where(table.c.uri == uri)
+    if output_of is None and output_key is None:
+        return wanted
+    event = db.event
+    written = select(event.c.artifact_id).where(event.c.type.in_(_OUTPUTS))
+    if output_of is not None:
+        written = written.where(event.c.execution_id.in_(output_of))
+    if output_key is not None:
+        path = db.event_path
+        step = select(path.c.event_id).where(path.c.step_key == output_key)
+        written = written.where(step.where(path.c.event_id == event.c.id).exists())
+    return wanted.where(table.c.id.in_(written))
+
+
+def events_of(execution_id: int, types: Collection[EventType] | None = None) -> Ids:
+    """The events of one execution."""
+    wanted = select(db.event.c.id).where(db.event.c.execution_id == execution_id)
+    return wanted if types is None else wanted.where(db.event.c.type.in_(types))
+
+
+def pending_outputs(execution_id: int) -> Ids:
+    """The artifacts that one execution has promised and not yet published."""
+    events = events_of(execution_id, (EventType.PENDING_OUTPUT,))
+    return events.with_only_columns(db.event.c.artifact_id)
+
+
+def contexts_of(execution_id: int) -> Ids:
+    """The contexts of one execution."""
+    table = db.association
+    return select(table.c.context_id).where(table.c.execution_id == execution_id)
+
+
+def reached(
+    artifact_id: int, arriving: Collection[EventType], leaving: Collection[EventType]
+) -> Ids:
+    """An artifact, and all that are reached from it through executions.
+
+    An execution is entered by an event of a type in `arriving` and left by one in `leaving`.
+    """
+    found = one_artifact(artifact_id).cte("reached", recursive=True)
+    into, out_of = db.event.alias("into"), db.event.alias("out_of")
+    following = (
+        select(out_of.c.artifact_id)
+        .join(into, into.c.execution_id == out_of.c.execution_id)
+        .join(found, found.c.id == into.c.artifact_id)
+        .join(db.execution, db.execution.c.id == into.c.execution_id)
+        .where(into.c.type.in_(arriving), out_of.c.type.in_(leaving), _ran())
+    )
+    return select(found.union(following).c.id)
+
+
+def executions_arriving(artifacts: Ids, arriving: Collection[EventType]) -> Ids:
+    """The executions that `reached` went through, or could not leave."""
+    event = db.event
+    return (
+        select(event.c.execution_id)
+        .join(db.execution, db.execution.c.id == event.c.execution_id)
+        .where(event.c.artifact_id.in_(artifacts), event.c.type.in_(arriving), _ran())
+    )
+
+
+def links_between(artifacts: Ids, executions: Ids, types: Collection[EventType]) -> Ids:
+    """The events between some artifacts and some executions."""
+    event = db.event
+    return select(event.c.id).where(
+        event.c.artifact_id.in_(artifacts),
+        event.c.execution_id.in_(executions),
+        event.c.type.in_(types),
+    )
+
+
+def _ran() -> ColumnElement[bool]:
+    """A cache hit points at what an earlier execution made."""
+    return db.execution.c.last_known_state.is_distinct_from(ExecutionState.CACHED)

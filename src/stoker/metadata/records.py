@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the store tells about executions, runs, events and lineage; numbers and names are MLMD's."""
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from stoker.artifacts import Artifact, PropertyValue
+
+__all__ = ["Event", "EventType", "Execution", "ExecutionState", "Lineage", "Run"]
+
+
+class ExecutionState(enum.IntEnum):
+    """Where an execution stands; the numbers are MLMD's."""
+
+    UNKNOWN = 0
+    NEW = 1
+    RUNNING = 2
+    COMPLETE = 3
+    FAILED = 4
+    CACHED = 5
+    CANCELED = 6
+
+
+class EventType(enum.IntEnum):
+    """How an execution touched an artifact; the numbers are MLMD's."""
+
+    UNKNOWN = 0
+    DECLARED_OUTPUT = 1
+    DECLARED_INPUT = 2
+    INPUT = 3
+    OUTPUT = 4
+    INTERNAL_INPUT = 5
+    INTERNAL_OUTPUT = 6
+    PENDING_OUTPUT = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One attempt to run a step.
+
+    Pipeline, run and node are empty where another program left them out.
+    """
+
+    id: int
+    type_name: str
+    state: ExecutionState
+    pipeline_name: str = ""
+    run_id: str = ""
+    node_id: str = ""
+    properties: Mapping[str, PropertyValue]
+    error: str = ""
+    created_ms: int
+    updated_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a pipeline."""
+
+    run_id: str
+    pipeline_name: str
+    properties: Mapping[str, PropertyValue]
+    created_ms: int
+    updated_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One execution read or wrote one artifact."""
+
+    artifact_id: int
+    execution_id: int
+    type: EventType
+    path: tuple[str | int, ...] = ()
+    """A key and an index; again a key and an index where the same artifact was given twice."""
+    at_ms: int = 0
+
+    def places(self) -> Iterator[tuple[str, int]]:
+        """Each key and index in the path; MLMD's own users sometimes leave either out."""
+        steps = list(self.path) or [""]
+        for position, step in enumerate(steps):
+            if isinstance(step, str):
+                following = steps[position + 1] if position + 1 < len(steps) else 0
+                yield step, following if isinstance(following, int) else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """Some artifacts, the executions around them, and the events between the two."""
+
+    artifacts: tuple[Artifact, ...]
+    executions: tuple[Execution, ...]
+    events: tuple[Event, ...]

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metadata store as the runner uses it: each step of a run is one transaction.
+
+    begin_run ─▶ begin_execution ─┬─▶ publish            artifacts LIVE, execution COMPLETE
+                                  └─▶ close_execution    artifacts ABANDONED, execution FAILED
+
+Types, contexts and paths have TFX's names: a `pipeline`, its `pipeline_run`s, and a `node` named
+`<pipeline>.<node>`.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from typing import Literal, Self
+
+from stoker.artifacts import Artifact, State
+from stoker.errors import StoreError
+from stoker.metadata import load, queries, write
+from stoker.metadata import schema as db
+from stoker.metadata.config import StoreConfig
+from stoker.metadata.database import Database
+from stoker.metadata.queries import NODE, PIPELINE, RUN
+from stoker.metadata.records import Event, EventType, Execution, ExecutionState, Lineage, Run
+from stoker.metadata.write import Properties
+from stoker.task import ArtifactMap
+
+__all__ = ["BaseType", "Store"]
+
+BaseType = Literal["TRAIN", "TRANSFORM", "PROCESS", "EVALUATE", "DEPLOY"]
+
+_USED = (EventType.INPUT, EventType.DECLARED_INPUT)
+_MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
+_READ = (*_USED, EventType.INTERNAL_INPUT)
+_WRITTEN = (*_MADE, EventType.INTERNAL_OUTPUT)
+
+
+class Store:
+    """The record of runs, executions and artifacts in a database of MLMD's schema.
+
+    Any number of processes and threads may use one database at a time.
+    """
+
+    def __init__(self, config: StoreConfig) -> None:
+        self._database = Database(config)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    # What a run writes
+
+    def begin_run(self, pipeline_name: str, run_id: str, *, properties: Properties) -> None:
+        """Record a run; for a run that is known, write `properties` over its older ones."""
+        with self._database.writing() as connection:
+            run = write.add_run(connection, pipeline_name, run_id)
+            write.add_properties(connection, db.context_property, run, properties)
+
+    def begin_execution(
+        self,
+        *,
+        pipeline_name: str,
+        run_id: str,
+        node_id: str,
+        type_name: str,
+        base_type: BaseType | None = None,
+        properties: Properties,
+        inputs: ArtifactMap,
+        outputs: Callable[[int], ArtifactMap],
+        at_least: int = 1,
+    ) -> int:
+        """Record that a step starts, and return the id of its execution.
+
+        The id is new and not below `at_least`. `outputs` is given it, and returns the artifacts
+        that the step will write: they get their ids, and are PENDING until they are published.
+        """
+        base = f"mlmd.{base_type.capitalize()}" if base_type else None
+        with self._database.writing() as connection:
+            execution_id = write.add_execution(connection, type_name, base, at_least)
+            write.add_properties(connection, db.execution_property, execution_id, properties)
+            write.add_events(connection, execution_id, EventType.INPUT, inputs)
+            contexts = [
+                write.add_context(connection, PIPELINE, pipeline_name),
+                write.add_context(connection, RUN, run_id),
+                write.add_context(connection, NODE, f"{pipeline_name}.{node_id}"),
+            ]
+            write.add_links(connection, db.association, contexts, [execution_id])
+            promised = outputs(execution_id)
+            for artifact in write.every(promised):
+                write.add_artifact(connection, artifact, State.PENDING)
+            write.add_events(connection, execution_id, EventType.PENDING_OUTPUT, promised)
+        return execution_id
+
+    def publish(
+        self,
+        execution_id: int,
+        outputs: ArtifactMap,
+        *,
+        state: Literal[ExecutionState.COMPLETE, ExecutionState.CACHED] = ExecutionState.COMPLETE,
+        event: Literal[EventType.OUTPUT, EventType.INTERNAL_OUTPUT] = EventType.OUTPUT,
+    ) -> None:
+        """Close a running execution as a success, and make its outputs LIVE.
+
+        Its pending artifacts are written as their objects say now, or ABANDONED if they are not
+        among `outputs`; artifacts without an id are inserted. Others exist already (a cache hit, a
+        Resolver's result): they must be LIVE, and stay as they are. A Resolver's are recorded with
+        `event=EventType.INTERNAL_OUTPUT`.
+        """
+        with self._database.writing() as connection:
+            write.require_running(connection, execution_id)
+            pending = set(connection.scalars(queries.pending_outputs(execution_id)))
+            given = {artifact.id for artifact in write.every(outputs)} - {0}
+            write.require_live(connection, given - pending)
+            for artifact in write.every(outputs):
+                if artifact.id in pending:
+                    write.publish_artifact(connection, artifact)
+                elif not artifact.id:
+                    write.add_artifact(connection, artifact, State.LIVE)
+            write.settle_events(connection, execution_id, event, given & pending)
+            write.add_events(connection, execution_id, event, outputs, besides=pending)
+            contexts = connection.scalars(queries.contexts_of(execution_id)).all()
+            published = {artifact.id for artifact in write.every(outputs)}
+            write.add_links(connection, db.attribution, contexts, published)
+            write.abandon_pending(connection, execution_id)
+            write.set_state(connection, execution_id, state)
+
+    def close_execution(
+        self,
+        execution_id: int,
+        state: Literal[ExecutionState.FAILED, ExecutionState.CANCELED],
+        error: str,
+    ) -> bool:
+        """Close a running execution that published nothing; False if it was closed before."""
+        # A traceback may quote file names that are not UTF-8.
+        why = {load.ERROR: error.encode("utf-8", "backslashreplace").decode()}
+        with self._database.writing() as connection:
+            if write.state(connection, execution_id) != ExecutionState.RUNNING:
+                return False
+            write.abandon_pending(connection, execution_id)
+            write.add_properties(connection, db.execution_property, execution_id, why)
+            write.set_state(connection, execution_id, state)
+        return True
+
+    # What can be asked
+
+    def artifact(self, artifact_id: int) -> Artifact:
+        """One artifact by its id."""
+        with self._database.reading() as connection:
+            found = load.artifacts(connection, queries.one_artifact(artifact_id))
+        if not found:
+            raise StoreError(f"The store has no artifact {artifact_id}.")
+        return found[0]
+
+    def artifacts(
+        self,
+        *,
+        type_name: str | None = None,
+        pipeline_name: str | None = None,
+        run_id: str | None = None,
+        node_id: str | None = None,
+        output_key: str | None = None,
+        states: Collection[State] = (State.LIVE,),
+        uri: str | None = None,
+    ) -> list[Artifact]:
+        """The artifacts that fit, oldest first.
+
+        A pipeline, run, node or output key means outputs of its executions: those that were written
+        there, and those that a cache hit or a Resolver gave.
+        """
+        anywhere = pipeline_name is run_id is node_id is None
+        wanted = queries.artifacts(
+            states=states,
+            type_name=type_name,
+            uri=uri,
+            output_of=None if anywhere else queries.executions(pipeline_name, run_id, node_id),
+            output_key=output_key,
+        )
+        with self._database.reading() as connection:
+            return load.artifacts(connection, wanted)
+
+    def execution(self, execution_id: int) -> Execution:
+        """One execution by its id."""
+        with self._database.reading() as connection:
+            found = load.executions(connection, queries.one_execution(execution_id))
+        if not found:
+            raise StoreError(f"The store has no execution {execution_id}.")
+        return found[0]
+
+    def executions(
+        self,
+        *,
+        pipeline_name: str | None = None,
+        run_id: str | None = None,
+        node_id: str | None = None,
+        states: Collection[ExecutionState] | None = None,
+    ) -> list[Execution]:
+        """The executions that fit, oldest first."""
+        wanted = queries.executions(pipeline_name, run_id, node_id, states)
+        with self._database.reading() as connection:
+            return load.executions(connection, wanted)
+
+    def runs(self, pipeline_name: str | None = None) -> list[Run]:
+        """The runs of one pipeline, or of all, newest first."""
+        with self._database.reading() as connection:
+            runs = load.runs(connection)
+        return [run for run in runs if pipeline_name in (None, run.pipeline_name)]
+
+    def unfinished(self, pipeline_name: str) -> list[tuple[Execution, Run]]:
+        """The executions of a pipeline that are RUNNING, each with its run."""
+        running = self.executions(pipeline_name=pipeline_name, states=(ExecutionState.RUNNING,))
+        if not running:
+            return []
+        runs = {run.run_id: run for run in self.runs(pipeline_name)}
+        return [(one, runs[one.run_id]) for one in running if one.run_id in runs]
+
+    def events(self, execution_id: int) -> list[Event]:
+        """What one execution read and wrote, in the order in which it was recorded."""
+        with self._database.reading() as connection:
+            return load.events(connection, queries.events_of(execution_id))
+
+    def inputs(self, execution_id: int) -> dict[str, list[Artifact]]:
+        """The artifacts that an execution was given, by key."""
+        return self._by_key(execution_id, _READ)
+
+    def outputs(self, execution_id: int) -> dict[str, list[Artifact]]:
+        """The artifacts that an execution published, by key."""
+        return self._by_key(execution_id, _WRITTEN)
+
+    def _by_key(self, execution_id: int, types: Collection[EventType]) -> dict[str, list[Artifact]]:
+        wanted = queries.events_of(execution_id, types)
+        with self._database.reading() as connection:
+            events = load.events(connection, wanted)
+            touched = load.artifacts(connection, wanted.with_only_columns(db.event.c.artifact_id))
+        artifacts = {artifact.id: artifact for artifact in touched}
+        places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for event in events:
+            for key, index in event.places():
+                places[key].append((index, event.artifact_id))
+        return {key: [artifacts[id_] for _, id_ in sorted(found)] for key, found in places.items()}
+
+    def lineage(
+        self, artifact_id: int, direction: Literal["upstream", "downstream"] = "upstream"
+    ) -> Lineage:
+        """What an artifact was made from, step by step, or what was made from it.
+
+        Executions that made nothing themselves (cache hits, Resolvers) are left out.
+        """
+        arriving, leaving = (_MADE, _USED) if direction == "upstream" else (_USED, _MADE)
+        reached = queries.reached(artifact_id, arriving, leaving)
+        passed = queries.executions_arriving(reached, arriving)
+        links = queries.links_between(reached, passed, (*_USED, *_MADE))
+        with self._database.reading() as connection:
+            lineage = Lineage(
+                artifacts=tuple(load.artifacts(connection, reached)),
+                executions=tuple(load.executions(connection, passed)),
+                events=tuple(load.events(connection, links)),
+            )
+        if not lineage.artifacts:
+            raise StoreError(f"The store has no artifact {artifact_id}.")
+        return lineage

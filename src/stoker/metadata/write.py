@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records become rows, inside a transaction that the store opened."""
+
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
+
+from stoker.artifacts import Artifact, PropertyType, PropertyValue, State
+from stoker.errors import StoreError
+from stoker.metadata import load, queries
+from stoker.metadata import schema as db
+from stoker.metadata.queries import PIPELINE, RUN
+from stoker.metadata.records import EventType, ExecutionState
+from stoker.metadata.schema import TypeKind
+from stoker.metadata.values import encode
+from stoker.task import ArtifactMap
+
+__all__ = [
+    "Properties",
+    "abandon_pending",
+    "add_artifact",
+    "add_context",
+    "add_events",
+    "add_execution",
+    "add_links",
+    "add_properties",
+    "add_run",
+    "every",
+    "publish_artifact",
+    "require_live",
+    "require_running",
+    "set_state",
+    "settle_events",
+    "state",
+]
+
+Properties = Mapping[str, PropertyValue]
+
+
+def every(artifacts: ArtifactMap) -> Iterator[Artifact]:
+    """Each artifact of each key."""
+    for found in artifacts.values():
+        yield from found
+
+
+# Types and properties
+
+
+def _add_type(
+    connection: Connection,
+    kind: TypeKind,
+    name: str,
+    properties: Mapping[str, PropertyType] | None = None,
+    base_type: str | None = None,
+) -> int:
+    """The id of a type, which is registered first if it is new or has new properties."""
+    table = db.type_
+    type_id = connection.scalar(
+        select(table.c.id).where(
+            table.c.name == name, table.c.type_kind == kind, table.c.version.is_(None)
+        )
+    )
+    if type_id is None:
+        type_id = _insert(connection, table, name=name, type_kind=kind)
+        if base_type:
+            base = select(table.c.id).where(table.c.name == base_type).scalar_subquery()
+            parent = insert(db.parent_type).values(type_id=type_id, parent_type_id=base)
+            connection.execute(parent)
+    if properties:
+        _declare(connection, type_id, name, properties)
+    return type_id
+
+
+def _declare(
+    connection: Connection, type_id: int, type_name: str, properties: Mapping[str, PropertyType]
+) -> None:
+    known = load.declared(connection, type_id)
+    for name, kind in properties.items():
+        if known.get(name, kind) != kind:
+            raise StoreError(
+                f"The store knows {type_name}.{name} as {known[name].name}, and the pipeline "
+                f"declares it as {kind.name}. Give the property or the type another name."
+            )
+    _insert_all(
+        connection,
+        db.type_property,
+        [
+            {"type_id": type_id, "name": name, "data_type": kind}
+            for name, kind in properties.items()
+            if name not in known
+        ],
+    )
+
+
+def add_properties(
+    connection: Connection,
+    table: Table,
+    owner: int,
+    properties: Properties,
+    *,
+    kinds: Mapping[str, PropertyType] | None = None,
+) -> None:
+    """Write properties of one row over older ones: custom ones, or those that `kinds` declares."""
+    if not properties:
+        return
+    owner_column, custom = table.columns[0], kinds is None
+    connection.execute(
+        delete(table).where(
+            owner_column == owner,
+            table.c.is_custom_property == custom,
+            table.c.name.in_(list(properties)),
+        )
+    )
+    _insert_all(
+        connection,
+        table,
+        [
+            {
+                owner_column.name: owner,
+                "name": name,
+                "is_custom_property": custom,
+                **encode(name, value, kinds[name] if kinds else None),
+            }
+            for name, value in properties.items()
+            if value is not None
+        ],
+    )
+
+
+# Contexts
+
+
+def add_context(connection: Connection, type_name: str, name: str) -> int:
+    """The id of a context, which is inserted first if it is new."""
+    type_id = _add_type(connection, TypeKind.CONTEXT, type_name)
+    table = db.context
+    known = connection.scalar(
+        select(table.c.id).where(table.c.type_id == type_id, table.c.name == name)
+    )
+    return known or _insert(connection, table, type_id=type_id, name=name, **_created())
+
+
+def add_run(connection: Connection, pipeline_name: str, run_id: str) -> int:
+    """The context of a run, below the context of its pipeline."""
+    pipeline = add_context(connection, PIPELINE, pipeline_name)
+    run = add_context(connection, RUN, run_id)
+    table = db.parent_context
+    known = connection.scalar(select(table.c.parent_context_id).where(table.c.context_id == run))
+    if known is None:
+        connection.execute(insert(table).values(context_id=run, parent_context_id=pipeline))
+    elif known != pipeline:
+        raise StoreError(
+            f"The run id {run_id!r} belongs to another pipeline in this store. Give the run of "
+            f"{pipeline_name!r} another id."
+        )
+    return run
+
+
+def add_links(
+    connection: Connection, table: Table, contexts: Iterable[int], members: Collection[int]
+) -> None:
+    """Put executions (Association) or artifacts (Attribution) into contexts, where they are not."""
+    member = table.columns[2]
+    for context in contexts:
+        linked = select(member).where(table.c.context_id == context, member.in_(members))
+        known = set(connection.scalars(linked))
+        new = [{"context_id": context, member.name: one} for one in members if one not in known]
+        _insert_all(connection, table, new)
+
+
+# Executions
+
+
+def add_execution(
+    connection: Connection, type_name: str, base_type: str | None, at_least: int
+) -> int:
+    """Insert a RUNNING execution whose id is new and not below `at_least`."""
+    type_id = _add_type(connection, TypeKind.EXECUTION, type_name, base_type=base_type)
+    highest = connection.scalar(select(func.max(db.execution.c.id))) or 0
+    values = {"type_id": type_id, "last_known_state": ExecutionState.RUNNING, **_created()}
+    if at_least > highest + 1:
+        values["id"] = at_least
+    return _insert(connection, db.execution, **values)
+
+
+def state(connection: Connection, execution_id: int) -> ExecutionState:
+    """Where an execution stands."""
+    table = db.execution
+    row = connection.execute(
+        select(table.c.last_known_state).where(table.c.id == execution_id)
+    ).one_or_none()
+    if row is None:
+        raise StoreError(f"The store has no execution {execution_id}.")
+    return ExecutionState(row.last_known_state or 0)
+
+
+def require_running(connection: Connection, execution_id: int) -> None:
+    """Refuse to publish what another run has closed in the meantime."""
+    found = state(connection, execution_id)
+    if found != ExecutionState.RUNNING:
+        raise StoreError(
+            f"Execution {execution_id} is {found.name}, so nothing can be published for it. "
+            "Another run closed it, taking its run for dead; run the pipeline again."
+        )
+
+
+def set_state(connection: Connection, execution_id: int, state: ExecutionState) -> None:
+    """Move an execution to `state`."""
+    connection.execute(
+        update(db.execution)
+        .where(db.execution.c.id == execution_id)
+        .values(last_known_state=state, last_update_time_since_epoch=_now_ms())
+    )
+
+
+# Artifacts
+
+
+def add_artifact(connection: Connection, artifact: Artifact, state: State) -> None:
+    """Insert an artifact in `state`, and give the object its id and state."""
+    type_id = _add_type(
+        connection,
+        TypeKind.ARTIFACT,
+        artifact.type_name,
+        _kinds(artifact),
+        artifact.TYPE_ANNOTATION,
+    )
+    artifact.id = _insert(
+        connection, db.artifact, type_id=type_id, uri=artifact.uri, state=state, **_created()
+    )
+    artifact.state = state
+    _add_artifact_properties(connection, artifact)
+
+
+def publish_artifact(connection: Connection, artifact: Artifact) -> None:
+    """Make a pending artifact LIVE, with what its object says now."""
+    connection.execute(
+        update(db.artifact)
+        .where(db.artifact.c.id == artifact.id)
+        .values(uri=artifact.uri, state=State.LIVE, last_update_time_since_epoch=_now_ms())
+    )
+    properties = db.artifact_property
+    connection.execute(delete(properties).where(properties.c.artifact_id == artifact.id))
+    _add_artifact_properties(connection, artifact)
+    artifact.state = State.LIVE
+
+
+def _add_artifact_properties(connection: Connection, artifact: Artifact) -> None:
+    kinds = _kinds(artifact)
+    if unknown := sorted(artifact.properties.keys() - kinds.keys()):
+        raise ValueError(
+            f"{artifact.type_name} declares no property {unknown[0]!r}; it has "
+            f"{', '.join(kinds) or 'none'}. Add it to PROPERTIES, or set it in custom_properties."
+        )
+    table, custom = db.artifact_property, artifact.custom_properties
+    if artifact.name:
+        custom = {**custom, load.NAME: artifact.name}
+    add_properties(connection, table, artifact.id, artifact.properties, kinds=kinds)
+    add_properties(connection, table, artifact.id, custom)
+
+
+def _kinds(artifact: Artifact) -> dict[str, PropertyType]:
+    return {name: declared.type for name, declared in (artifact.PROPERTIES or {}).items()}
+
+
+def abandon_pending(connection: Connection, execution_id: int) -> None:
+    """Give up the artifacts that an execution promised and did not publish."""
+    connection.execute(
+        update(db.artifact)
+        .where(db.artifact.c.id.in_(queries.pending_outputs(execution_id)))
+        .values(state=State.ABANDONED, last_update_time_since_epoch=_now_ms())
+    )
+
+
+def require_live(connection: Connection, artifact_ids: Collection[int]) -> None:
+    """Refuse to publish once more what is not published."""
+    table = db.artifact
+    live = select(table.c.id).where(table.c.id.in_(artifact_ids), table.c.state == State.LIVE)
+    if missing := set(artifact_ids) - set(connection.scalars(live)):
+        raise StoreError(
+            f"Artifact {min(missing)} is not LIVE in the store, so no execution can give it as an "
+            "output. Publish the execution that writes it first."
+        )
+
+
+# Events
+
+
+def add_events(
+    connection: Connection,
+    execution_id: int,
+    kind: EventType,
+    artifacts: ArtifactMap,
+    *,
+    besides: Collection[int] = (),
+) -> None:
+    """Record that an execution read or wrote artifacts, with the key and index of each.
+
+    MLMD allows one event of a kind between two rows, so an artifact that was given twice has one
+    event whose path names both places. Those whose ids are in `besides` have theirs already.
+    """
+    paths: dict[int, list[str | int]] = defaultdict(list)
+    for key, found in artifacts.items():
+        for index, artifact in enumerate(found):
+            if artifact.id not in besides:
+                paths[artifact.id] += [key, index]
+    now = _now_ms()
+    _insert_all(
+        connection,
+        db.event,
+        [
+            {
+                "artifact_id": artifact_id,
+                "execution_id": execution_id,
+                "type": kind,
+                "milliseconds_since_epoch": now,
+            }
+            for artifact_id in paths
+        ],
+    )
+    made = queries.events_of(execution_id, (kind,)).add_columns(db.event.c.artifact_id)
+    steps = [
+        _step(event_id, step)
+        for event_id, artifact_id in connection.execute(made).all()
+        for step in paths[artifact_id]
+    ]
+    _insert_all(connection, db.event_path, steps)
+
+
+def _step(event_id: int, step: str | int) -> dict[str, Any]:
+    is_index = isinstance(step, int)
+    return {
+        "event_id": event_id,
+        "is_index_step": is_index,
+        "step_index": step if is_index else None,
+        "step_key": None if is_index else step,
+    }
+
+
+def settle_events(
+    connection: Connection, execution_id: int, kind: EventType, artifact_ids: Collection[int]
+) -> None:
+    """Turn the pending events of published artifacts into events of `kind`."""
+    table = db.event
+    connection.execute(
+        update(table)
+        .where(table.c.execution_id == execution_id, table.c.type == EventType.PENDING_OUTPUT)
+        .where(table.c.artifact_id.in_(artifact_ids))
+        .values(type=kind, milliseconds_since_epoch=_now_ms())
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _created() -> dict[str, int]:
+    now = _now_ms()
+    return {"create_time_since_epoch": now, "last_update_time_since_epoch": now}
+
+
+def _insert(connection: Connection, table: Table, **values: Any) -> int:
+    key = connection.execute(insert(table).values(**values)).inserted_primary_key
+    assert key
+    return int(key[0])
+
+
+def _insert_all(connection: Connection, table: Table, new: list[dict[str, Any]]) -> None:
+    if new:
+        connection.execute(insert(table), new)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stoker.metadata import StoreConfig, sqlite_metadata_connection_config
+
+
+def test_a_relative_path_is_fixed_where_the_pipeline_is_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = sqlite_metadata_connection_config("data/metadata.db")
+    monkeypatch.chdir("/")
+    assert config.path == str(tmp_path / "data" / "metadata.db")
+
+
+def test_a_password_is_never_shown() -> None:
+    config = StoreConfig("postgresql://ana:secret@db.example/tfx")
+    assert config.path is None
+    assert "secret" not in repr(config) + config.place
+    assert "ana:***@db.example/tfx" in repr(config)
+
+
+def test_a_bare_path_names_the_function_to_use() -> None:
+    with pytest.raises(ValueError, match=r"sqlite_metadata_connection_config\(path\)"):
+        StoreConfig("/tmp/metadata.db")
+
+
+def test_declaring_a_store_loads_no_sqlalchemy() -> None:
+    code = "import stoker.metadata, sys; sys.exit('sqlalchemy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
