@@ -51,7 +51,7 @@ def test_with_keras_2_every_import_of_keras_is_tf_keras_itself(run_python):
         assert layers.Dense is keras.layers.Dense is tf.keras.layers.Dense
         assert EarlyStopping is tf.keras.callbacks.EarlyStopping
 
-        name = "api._v1.keras.premade_models"
+        name = "src.utils.kernelized_utils"
         assert f"tf_keras.{name}" not in sys.modules
         module = importlib.import_module(f"keras.{name}")
         assert module is importlib.import_module(f"tf_keras.{name}")

@@ -204,3 +204,76 @@ def test_what_keras_2_says_to_code_for_keras_3_names_the_switch(error):
 def test_other_errors_get_no_hint(error):
     for keras in (None, 2, 3):
         assert wrong_keras_hint(error, Environment(keras=keras)) == ""
+
+
+FAIL_FOR_REAL = """
+    import sys, tempfile
+    from stoker.task import Environment
+    from stoker.user_module.keras_alias import alias_keras, prepare_keras
+    from stoker.user_module.keras_choice import wrong_keras_hint
+
+    environment = Environment(tensorflow=True, keras=int(sys.argv[1]))
+    prepare_keras(environment)
+    import tensorflow as tf
+    if environment.keras == 2:
+        alias_keras()
+    import keras
+    folder = tempfile.mkdtemp()
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    for attempt in sys.argv[2:]:
+        try:
+            exec(attempt)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            hint = wrong_keras_hint(text, environment)
+            assert f"Trainer(keras={5 - environment.keras})" in hint, text
+        else:
+            raise AssertionError(f"{attempt} works")
+"""
+
+
+@pytest.mark.tf
+def test_the_hints_know_what_keras_3_really_says(run_python):
+    run_python(
+        FAIL_FOR_REAL,
+        3,
+        "model.save(folder, save_format='tf')",
+        "model.save(folder)",
+        "model.save_weights(folder + '/weights')",
+        "tf.keras.callbacks.ModelCheckpoint(folder + '/c')",
+        "tf.keras.callbacks.ModelCheckpoint(folder + '/c', save_weights_only=True)",
+        "tf.keras.models.load_model(folder)",
+        "tf.keras.optimizers.Adam(lr=0.1)",
+        "tf.keras.optimizers.legacy.Adam()",
+        "tf.keras.optimizers.Adam().minimize",
+        "tf.keras.layers.DenseFeatures([])",
+        "tf.keras.layers.experimental",
+        "tf.keras.experimental",
+        "tf.keras.estimator",
+        "tf.keras.layers.LSTM(2, batch_input_shape=(1, 2, 3))",
+        "tf.compat.v1.layers.dense",
+        "tf.math.log(tf.keras.Input((2,)))",
+        "model.fit([[1.0, 2.0]], [1.0], workers=2)",
+        "model.fit_generator",
+    )
+
+
+@pytest.mark.tf
+def test_the_hints_know_what_keras_2_really_says(run_python):
+    run_python(
+        FAIL_FOR_REAL,
+        2,
+        "keras.ops.mean",
+        "import keras.ops",
+        "from keras import ops",
+        "from keras.random import SeedGenerator",
+        "keras.random.normal",
+        "keras.config.backend()",
+        "tf.keras.Layer",
+        "keras.optimizers.Muon",
+        "keras.optimizers.Adam(gradient_accumulation_steps=2)",
+        "model.export(folder, format='tf_saved_model')",
+        "model.compile('sgd', 'mse', auto_scale_loss=True)",
+        "model.stateless_call",
+    )
