@@ -209,7 +209,7 @@ class _Steps:
                 inputs=inputs,
                 outputs=execution.outputs,
                 parameters=parameters,
-                artifact_classes=_users_artifact_classes(inputs, execution.outputs),
+                artifact_classes=_users_artifact_classes(node),
                 tmp_dir=tmp_dir,
                 beam_pipeline_args=tuple(
                     node.beam_pipeline_args or self.pipeline.beam_pipeline_args
@@ -368,12 +368,13 @@ def _make_room(artifact: Artifact) -> None:
     os.makedirs(os.path.dirname(artifact.uri) if is_file else artifact.uri)
 
 
-def _users_artifact_classes(*maps: ArtifactMap) -> dict[str, str]:
-    found = {type(artifact) for artifacts in maps for artifact in _all(artifacts)}
+def _users_artifact_classes(node: Node) -> dict[str, str]:
+    """Where the user's own artifact classes are that a step reads and writes."""
+    kinds = {channel.type for channel in (*node.inputs.values(), *node.outputs.values())}
     return {
-        str(cls.TYPE_NAME): reference_to(cls)
-        for cls in found
-        if cls.TYPE_NAME not in STANDARD_TYPES
+        str(kind.TYPE_NAME): reference_to(kind)
+        for kind in kinds
+        if kind.TYPE_NAME not in STANDARD_TYPES
     }
 
 

@@ -129,6 +129,8 @@ class _Scanner:
 
     def follow(self, dotted_name: str) -> None:
         """Read what a name means in the user's folders, or note it as installed."""
+        if dotted_name.partition(".")[0] in _OURS:
+            return
         specs = _find_parts(dotted_name, self._local_paths)
         if specs and self._is_local(specs[0], dotted_name.partition(".")[0]):
             self._read_parts(dotted_name.split("."), specs)
@@ -151,7 +153,7 @@ class _Scanner:
 
     def _note_third_party(self, dotted_name: str) -> None:
         parts = dotted_name.split(".")
-        if parts[0] in _STANDARD or parts[0] in _OURS:
+        if parts[0] in _STANDARD:
             return
         if depth := len(_find_parts(dotted_name, self._installed_paths)):
             self.third_party.setdefault(".".join(parts[:depth]))

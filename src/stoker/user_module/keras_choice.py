@@ -44,7 +44,6 @@ _TENSORFLOW_MODULES = (
     "tensorflow_decision_forests",
     "tensorflow_addons",
     "tf_agents",
-    "tfx",
     "tfx_bsl.public",
     "tfx_bsl.tfxio",
     "keras_tuner",
