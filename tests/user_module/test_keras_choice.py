@@ -71,7 +71,6 @@ def test_only_a_bare_keras_means_keras_3(choose, text):
         "import tensorflow as tf",
         "import tensorflow_transform as tft",
         "from tfx_bsl.public import tfxio",
-        "from tfx import v1 as tfx",
     ],
 )
 def test_tensorflow_without_any_keras_is_keras_2_as_tfx_code_expects(choose, text):
@@ -84,6 +83,7 @@ def test_tensorflow_without_any_keras_is_keras_2_as_tfx_code_expects(choose, tex
     "text",
     [
         "import sklearn",
+        "from tfx import v1 as tfx",
         "import torch\ntorch.optim.Adam(lr=0.1)",
         "from tensorflow_metadata.proto.v0 import schema_pb2",
         "from tfx_bsl.coders import example_coder",

@@ -187,7 +187,24 @@ def test_absl_flags_of_a_pipeline_file_are_parsed_from_its_arguments(write, run_
     run_python(
         f"""
         from stoker.user_module.loader import load_object
-        rows = load_object("{pipeline}:rows", argv=["--rows=7", "--unknown=1"])
+        rows = load_object("{pipeline}:rows", argv=["pipeline.py", "--unknown=1", "--rows=7"])
         assert rows() == 7
         """
     )
+
+
+def test_the_program_that_runs_is_not_loaded_a_second_time(write, run_python):
+    pipeline = write(
+        "pipeline.py",
+        """
+        from absl import app, flags
+        from stoker.user_module.loader import load_object
+        flags.DEFINE_integer('rows', 1, 'How many.')
+        class Step: ...
+        def main(argv):
+            assert load_object(f"{__file__}:Step") is Step
+        if __name__ == '__main__':
+            app.run(main)
+        """,
+    )
+    run_python("import runpy, sys; runpy.run_path(sys.argv.pop(), run_name='__main__')", pipeline)

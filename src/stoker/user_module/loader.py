@@ -86,8 +86,9 @@ def load_dotted(path: str) -> Callable[..., Any]:
 def load_object(reference: str, *, argv: Sequence[str] = ()) -> Any:
     """What `package.module:Name` or `/path/of/file.py:Name` names.
 
-    A file is a pipeline file: it is loaded once, its main guard does not run, and absl flags that
-    it defines are parsed from `argv`, those that are not its own left alone.
+    A file is a pipeline file: it is loaded once, and not at all where it is the program that runs;
+    its main guard does not run, and the absl flags that it defines are parsed from `argv`, which
+    starts with the program's name.
     """
     place, colon, name = reference.rpartition(":")
     if not colon or not place or not name:
@@ -106,6 +107,9 @@ def load_object(reference: str, *, argv: Sequence[str] = ()) -> Any:
 
 def _load_pipeline_file(path: str, argv: Sequence[str]) -> ModuleType:
     file = os.path.abspath(path)
+    program = sys.modules["__main__"]
+    if os.path.abspath(getattr(program, "__file__", None) or os.devnull) == file:
+        return program
     if file not in _pipeline_files:
         if not os.path.isfile(file):
             raise ValueError(f"There is no pipeline file {file}.")
@@ -113,7 +117,7 @@ def _load_pipeline_file(path: str, argv: Sequence[str]) -> ModuleType:
         count = len(_pipeline_files)
         name = f"{_PIPELINE_MODULE}{count}" if count else _PIPELINE_MODULE
         _pipeline_files[file] = _execute(name, file)
-        _parse_flags([file, *argv])
+        _parse_flags(argv or [file])
     return _pipeline_files[file]
 
 
