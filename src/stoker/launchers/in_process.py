@@ -29,8 +29,10 @@ class InProcess:
 
     def launch(self, task: Task) -> Outcome:
         """Run a task here."""
-        _check_keras(task.environment)
-        prepare(task.environment)
+        if "tensorflow" in sys.modules:
+            _check_keras(task.environment)
+        else:
+            prepare(task.environment)
         paths, argv = list(sys.path), list(sys.argv)
         try:
             return execute(task.to_json())
@@ -45,7 +47,7 @@ class InProcess:
 
 def _check_keras(environment: Environment) -> None:
     loaded = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
-    if "tensorflow" in sys.modules and environment.keras and loaded != (environment.keras == 2):
+    if environment.keras and loaded != (environment.keras == 2):
         raise ValueError(
             f"This process has loaded TensorFlow with Keras {2 if loaded else 3}, but the step "
             f"needs Keras {environment.keras} ({environment.reason}). Start a new process, or use "

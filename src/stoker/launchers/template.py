@@ -51,17 +51,17 @@ def main() -> None:
 
 def prepare(environment: Environment) -> None:
     """Decide Keras, then import what the workers will need."""
-    if not environment.tensorflow:
-        return
     prepare_keras(environment)
-    tolerate_pop()
+    if environment.tensorflow:
+        tolerate_pop()
+        importlib.import_module("tensorflow")
+    if environment.keras == 2:
+        alias_keras()  # before others import `keras`
     for name in environment.preload:
         # A module that cannot be imported is the worker's to report, with the user's own line.
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             importlib.import_module(name)
-    if environment.keras == 2:
-        alias_keras()
     gc.freeze()  # what is here is shared with every worker: the collector need not touch it
 
 

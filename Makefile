@@ -1,0 +1,37 @@
+# Two commands do everything on a fresh machine: make demo, make test.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+UNIT := -m "not tf and not mlmd and not slow"
+
+.PHONY: demo test check bench proto clean
+
+demo: $(INSTALLED)  ## train the penguin model and say where everything is
+	$(BIN)/python examples/penguin/pipeline.py
+
+test: $(INSTALLED)  ## every test
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED)  ## format, lint, types, import layers, unit tests
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest $(UNIT)
+
+bench: $(INSTALLED)  ## every figure in the docs
+	$(BIN)/python benchmarks/startup.py
+
+proto: $(INSTALLED)  ## generate the protobuf messages again
+	$(BIN)/python src/stoker/proto/generate.py
+
+clean:  ## remove what the demo wrote
+	rm -rf out
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@echo "Setting up .venv with $(PYTHON): about 2 GB from the package index, once"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
+	  --constraint constraints.txt --editable . --group dev
+	@touch $@
