@@ -145,13 +145,14 @@ def runs(connection: Connection) -> list[Run]:
     named = db.type_.c.type_kind == TypeKind.CONTEXT, db.type_.c.name == RUN
     of_type = context.c.type_id.in_(select(db.type_.c.id).where(*named))
     pipelines = _pipelines(connection)
-    _, custom = _properties(connection, db.context_property, select(context.c.id).where(of_type))
+    wanted = select(context.c.id).where(of_type)
+    typed, custom = _properties(connection, db.context_property, wanted)
     newest_first = context.c.create_time_since_epoch.desc(), context.c.id.desc()
     return [
         Run(
             run_id=row.name,
             pipeline_name=pipelines.get(row.id, ""),
-            properties=custom[row.id],
+            properties={**typed[row.id], **custom[row.id]},
             created_ms=row.create_time_since_epoch,
             updated_ms=row.last_update_time_since_epoch,
         )
