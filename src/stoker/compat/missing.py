@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of TFX that are not here: where they were, and what to do instead.
+
+A module of the `tfx` package says `__getattr__ = missing(__name__, COMPONENTS)` for names that it
+lacks, and `raise missing_module(__name__)` if it is missing as a whole.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stoker.errors import MissingPart
+
+__all__ = [
+    "COMPONENTS",
+    "CONNECTIONS",
+    "DRIVER_TYPES",
+    "DSL",
+    "EXECUTOR_SPECS",
+    "EXTENSIONS",
+    "FUNCTION_PARTS",
+    "MESSAGES",
+    "MODULES",
+    "RUNNERS",
+    "SPECS",
+    "STRATEGIES",
+    "missing",
+    "missing_module",
+]
+
+Advice = Mapping[str, str]
+
+_TRANSFORM = (
+    "A later version has it. Until then, train on the raw examples: "
+    "Trainer(examples=example_gen.outputs['examples'], schema=…), with the preprocessing in "
+    "Keras layers."
+)
+_TUNER = (
+    "A later version has it. Until then, give the values in Trainer(custom_config={…}), or in a "
+    "JSON file through Importer(source_uri=…, artifact_type=HyperParameters)."
+)
+_EVALUATOR = (
+    "A later version has it. Until then, evaluate at the end of run_fn, or write a @component "
+    "that reads the Model."
+)
+_PUSHER = (
+    "A later version has it. Until then, write a @component that copies the model's "
+    "Format-Serving folder."
+)
+_OWN_COMPONENT = "Write a @component that does it: it reads the Model and the Examples."
+_VALIDATOR = (
+    "A later version has it. Until then, write a @component that compares the statistics with "
+    "the schema."
+)
+_COND = "A later version has it. Until then, decide inside the step that would be skipped."
+_PLACEHOLDERS = "Pass values with RuntimeParameter, or from one step to the next as outputs."
+_CONTAINERS = (
+    "Stoker runs Python executors, not containers: use ExecutorClassSpec(MyExecutor), whose Do() "
+    "may start the container."
+)
+_BLESSED = (
+    "A later version has it, with the Evaluator. Until then, use LatestArtifactStrategy, which "
+    "takes the latest model."
+)
+_SPANS = "A later version has it. Until then, use LatestArtifactStrategy."
+_RUNNER = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
+_NOTEBOOK = "Run the pipeline with LocalDagRunner().run(pipeline), which works in a notebook too."
+_MYSQL = "Keep the store in a file: sqlite_metadata_connection_config(path)."
+_STORE = "Read the store with `from stoker.metadata.store import Store`."
+_DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
+_CLOUD_TRAINING = (
+    "Stoker trains on this machine; a later version trains on several, with its own workers on "
+    "Ray. Use Trainer from tfx.components."
+)
+_BIG_QUERY = "Export the table to CSV or TFRecord files, and read those with an ExampleGen."
+_REWRITING = (
+    "A later version has it. Until then, convert the model in run_fn, for example with "
+    "tf.lite.TFLiteConverter.from_saved_model."
+)
+_OWN_EXAMPLE_GEN = (
+    "Use CsvExampleGen or ImportExampleGen, or write a @component that makes Examples."
+)
+
+COMPONENTS: Advice = {
+    "Transform": _TRANSFORM,
+    "Tuner": _TUNER,
+    "TunerFnResult": _TUNER,
+    "Evaluator": _EVALUATOR,
+    "ModelValidator": _EVALUATOR,
+    "Pusher": _PUSHER,
+    "InfraValidator": _OWN_COMPONENT,
+    "BulkInferrer": _OWN_COMPONENT,
+    "ExampleValidator": _VALIDATOR,
+    "DistributionValidator": _VALIDATOR,
+    "ExampleDiff": _VALIDATOR,
+    "FileBasedExampleGen": _OWN_EXAMPLE_GEN,
+}
+SPECS: Advice = {
+    "TransformSpec": _TRANSFORM,
+    "TunerSpec": _TUNER,
+    "EvaluatorSpec": _EVALUATOR,
+    "PusherSpec": _PUSHER,
+    "InfraValidatorSpec": _OWN_COMPONENT,
+    "BulkInferrerSpec": _OWN_COMPONENT,
+    "ExampleValidatorSpec": _VALIDATOR,
+    "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
+}
+MESSAGES: Advice = {
+    **dict.fromkeys(["PushDestination", "Versioning", "Filesystem"], _PUSHER),
+    **dict.fromkeys(["FeatureSlicingSpec", "SingleSlicingSpec"], _EVALUATOR),
+    **dict.fromkeys(
+        ["ModelSpec", "DataSpec", "OutputExampleSpec", "ServingSpec", "ValidationSpec"],
+        _OWN_COMPONENT,
+    ),
+    **dict.fromkeys(["TensorFlowServing", "LocalDockerConfig", "RequestSpec"], _OWN_COMPONENT),
+    "SplitsConfig": _TRANSFORM,
+    "TuneArgs": _TUNER,
+}
+DSL: Advice = {"Cond": _COND, "ForEach": _COND, "placeholders": _PLACEHOLDERS}
+FUNCTION_PARTS: Advice = {
+    "BeamComponentParameter": "Give the flags with .with_beam_pipeline_args([…]) on the step.",
+    "AsyncOutputArtifact": "Use OutputArtifact: a step publishes its outputs when it ends.",
+}
+STRATEGIES: Advice = {
+    "LatestBlessedModelStrategy": _BLESSED,
+    "SpanRangeStrategy": _SPANS,
+    "create_container_component": _CONTAINERS,
+}
+EXECUTOR_SPECS: Advice = {
+    "ExecutorContainerSpec": _CONTAINERS,
+    "TemplatedExecutorContainerSpec": _CONTAINERS,
+}
+RUNNERS: Advice = dict.fromkeys(
+    [
+        "KubeflowDagRunner",
+        "KubeflowDagRunnerConfig",
+        "KubeflowV2DagRunner",
+        "KubeflowV2DagRunnerConfig",
+        "get_default_kubeflow_metadata_config",
+    ],
+    _RUNNER,
+)
+CONNECTIONS: Advice = {"mysql_metadata_connection_config": _MYSQL, "Metadata": _STORE}
+DRIVER_TYPES: Advice = dict.fromkeys(
+    ["ComponentInfo", "DriverArgs", "ExecutionDecision", "ExecutionInfo", "PipelineInfo"], _DRIVERS
+)
+EXTENSIONS: Advice = {
+    "google_cloud_ai_platform": _CLOUD_TRAINING,
+    "google_cloud_big_query": _BIG_QUERY,
+}
+MODULES: Advice = {
+    "tfx.components.bulk_inferrer": _OWN_COMPONENT,
+    "tfx.components.evaluator": _EVALUATOR,
+    "tfx.components.example_validator": _VALIDATOR,
+    "tfx.components.infra_validator": _OWN_COMPONENT,
+    "tfx.components.model_validator": _EVALUATOR,
+    "tfx.components.pusher": _PUSHER,
+    "tfx.components.trainer.rewriting": _REWRITING,
+    "tfx.components.transform": _TRANSFORM,
+    "tfx.components.tuner": _TUNER,
+    "tfx.dsl.component.experimental.container_component": _CONTAINERS,
+    "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
+    "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
+    "tfx.dsl.components.base.base_driver": _DRIVERS,
+    "tfx.dsl.experimental.conditionals": _COND,
+    "tfx.dsl.experimental.latest_blessed_model_resolver": _BLESSED,
+    "tfx.dsl.input_resolution.strategies.latest_blessed_model_strategy": _BLESSED,
+    "tfx.dsl.input_resolution.strategies.span_range_strategy": _SPANS,
+    "tfx.dsl.placeholder": _PLACEHOLDERS,
+    "tfx.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
+    "tfx.extensions.google_cloud_big_query": _BIG_QUERY,
+    "tfx.orchestration.airflow": _RUNNER,
+    "tfx.orchestration.experimental.interactive": _NOTEBOOK,
+    "tfx.orchestration.kubeflow": _RUNNER,
+    "tfx.proto.bulk_inferrer_pb2": _OWN_COMPONENT,
+    "tfx.proto.evaluator_pb2": _EVALUATOR,
+    "tfx.proto.infra_validator_pb2": _OWN_COMPONENT,
+    "tfx.proto.pusher_pb2": _PUSHER,
+    "tfx.proto.transform_pb2": _TRANSFORM,
+    "tfx.proto.tuner_pb2": _TUNER,
+    "tfx.v1.dsl.placeholders": _PLACEHOLDERS,
+    "tfx.v1.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
+    "tfx.v1.extensions.google_cloud_big_query": _BIG_QUERY,
+}
+
+
+def missing(module_name: str, advice: Advice) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that lacks the names in `advice`."""
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name in advice:
+            raise _missing_part(f"{module_name}.{name}", advice[name])
+        raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+
+    return __getattr__
+
+
+def missing_module(module_name: str) -> MissingPart:
+    """What to raise when a module that is missing as a whole is imported."""
+    return _missing_part(module_name, MODULES[module_name])
+
+
+def _missing_part(name: str, advice: str) -> MissingPart:
+    return MissingPart(f"{name} is not in this version of Stoker. {advice}", name=name)

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ImportExampleGen does in a worker."""
+
+from stoker.components.example_gen import ImportExecutor as Executor

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ImportSchemaGen: a schema file in, a schema out."""

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ImportSchemaGen as a pipeline sees it."""
+
+from stoker.components.schema_gen import ImportSchemaGen

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A range of spans: not in this version."""
+
+from stoker.compat.missing import missing_module
+
+raise missing_module(__name__)

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a Trainer trains and evaluates, and on which splits."""
+
+from stoker.proto.trainer_pb2 import *
+from stoker.proto.trainer_pb2 import DESCRIPTOR

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Channels."""
+
+from stoker.dsl import Channel, UnionChannel, union
+from stoker.dsl import Channel as BaseChannel
+from stoker.dsl import Channel as OutputChannel

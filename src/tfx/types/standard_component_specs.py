@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the standard steps, and the keys in them."""
+
+from stoker.compat.component_keys import *
+from stoker.compat.missing import SPECS, missing
+from stoker.components.example_gen import FileBasedExampleGenSpec
+from stoker.components.schema_gen import ImportSchemaGenSpec, SchemaGenSpec
+from stoker.components.statistics_gen import StatisticsGenSpec
+from stoker.components.trainer.component import TrainerSpec
+
+__getattr__ = missing(__name__, SPECS)

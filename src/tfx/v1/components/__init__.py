@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a pipeline, and what a module file needs."""
+
+from stoker.compat.missing import COMPONENTS, missing
+from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
+from stoker.components.statistics_gen import StatisticsGen
+from stoker.components.trainer.component import Trainer
+from stoker.user_module.fn_args import DataAccessor, FnArgs
+
+__getattr__ = missing(__name__, COMPONENTS)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pipeline is made of."""
+
+from stoker.artifacts import Artifact
+from stoker.compat.missing import DSL, missing
+from stoker.components.importer import Importer
+from stoker.components.resolver import Resolver
+from stoker.dsl import Channel, Pipeline, RuntimeParameter, union
+from tfx.v1.dsl import components, experimental, io
+
+__getattr__ = missing(__name__, DSL)

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs a pipeline, and where it keeps its records."""
+
+from stoker.runner import LocalDagRunner
+from tfx.v1.orchestration import experimental, metadata

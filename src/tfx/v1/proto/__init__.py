@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The messages that configure steps."""
+
+from stoker.compat.missing import MESSAGES, missing
+from stoker.proto.example_gen_pb2 import CustomConfig, Input, Output, PayloadFormat, SplitConfig
+from stoker.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
+from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+
+__getattr__ = missing(__name__, MESSAGES)
