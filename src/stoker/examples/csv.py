@@ -13,7 +13,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
@@ -25,7 +24,7 @@ from stoker.examples.encode import as_lists
 __all__ = ["Kind", "infer_kinds", "read_csv"]
 
 _BLOCK_BYTES = 16 * 1024 * 1024  # no row may be longer
-_UNREADABLE: tuple[type[Exception], ...] = (OSError, EOFError, isal_zlib.error)
+_UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
 _END = "\x03 end of file"  # put after the last line, where an open quote swallows it
 _INT64 = range(-(2**63), 2**63)
 
@@ -199,9 +198,7 @@ def _floats(cells: pa.Array) -> pa.Array:
         doubles = cells.cast(pa.float64())
     else:
         doubles = pa.array([cell and float(cell) for cell in cells.to_pylist()], pa.float64())
-    with np.errstate(over="ignore"):  # a number beyond float32 is infinite, as in TFX
-        singles = np.asarray(doubles.fill_null(0)).astype(np.float32)
-    return pa.array(singles, mask=np.asarray(doubles.is_null()))
+    return doubles.cast(pa.float32())  # a number beyond its range is infinite, as in TFX
 
 
 def _all_match(cells: pa.Array, pattern: str) -> bool:

@@ -20,8 +20,9 @@ def as_lists(column: pa.Array) -> pa.Array:
     """A column of single values as one of lists: a null becomes an empty list."""
     if pa.types.is_null(column.type):
         return column
-    present = np.asarray(column.is_valid())
-    return pa.LargeListArray.from_arrays(pa.array(_ends(present)), column.drop_null())
+    ends = pa.py_buffer(_ends(_validity(column)))
+    offsets = pa.Array.from_buffers(pa.int64(), len(column) + 1, [None, ends])
+    return pa.LargeListArray.from_arrays(offsets, column.drop_null())
 
 
 def encode(batch: pa.RecordBatch) -> pa.LargeBinaryArray:
@@ -38,14 +39,14 @@ def encode(batch: pa.RecordBatch) -> pa.LargeBinaryArray:
 def encode_feature(column: pa.Array) -> pa.LargeBinaryArray:
     """One serialized tf.train.Feature per row."""
     if pa.types.is_null(column.type):
-        return pa.array([b""], _BINARY).take(pa.array(np.zeros(len(column), np.int64)))
-    ends = _ends(np.asarray(pc.list_value_length(column).fill_null(0)))
+        return _binary(np.zeros(len(column) + 1, np.int64), None)
+    ends = _ends(_numpy(pc.list_value_length(column), np.int64) * _validity(column))
     values = column.flatten()
     assert not values.null_count, "a list holds a null"
     if pa.types.is_int64(values.type):
-        kind, body = "int64", _packed(_varints(np.asarray(values).view(np.uint64)), ends)
+        kind, body = "int64", _packed(_varints(_numpy(values, np.uint64)), ends)
     elif pa.types.is_float32(values.type):
-        kind, body = "float", _packed(_fixed32(np.asarray(values)), ends)
+        kind, body = "float", _packed(_fixed32(_numpy(values, np.float32)), ends)
     else:
         kind, body = "bytes", _regrouped(_field(_FIELD_1, values.cast(_BINARY)), ends)
     return _field(_KIND_TAGS[kind], body)
@@ -64,19 +65,20 @@ def _map_entry(name: str, feature: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
 
 def _packed(numbers: pa.LargeBinaryArray, ends: np.ndarray) -> pa.LargeBinaryArray:
     """A packed repeated field 1, which protobuf leaves out when it is empty."""
-    body = _field(_FIELD_1, _regrouped(numbers, ends))
-    return pc.if_else(pa.array(np.diff(ends) > 0), body, pa.scalar(b"", _BINARY))
+    filled = np.diff(ends) > 0
+    bodies = _field(_FIELD_1, _regrouped(numbers, np.concatenate(([0], ends[1:][filled]))))
+    return _regrouped(bodies, _ends(filled))
 
 
 def _field(tag: bytes, body: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
     """A length-delimited field: its tag, the length of its body, its body."""
-    lengths = np.asarray(pc.binary_length(body)).astype(np.uint64)
+    lengths = _numpy(pc.binary_length(body), np.uint64)
     return _joined(tag, _varints(lengths), body)
 
 
 def _joined(*parts: pa.LargeBinaryArray | bytes) -> pa.LargeBinaryArray:
-    scalars = [pa.scalar(part, _BINARY) if isinstance(part, bytes) else part for part in parts]
-    return pc.binary_join_element_wise(*scalars, pa.scalar(b"", _BINARY))
+    joinable = [_scalar(part) if isinstance(part, bytes) else part for part in parts]
+    return pc.binary_join_element_wise(*joinable, _scalar(b""))
 
 
 def _regrouped(pieces: pa.LargeBinaryArray, ends: np.ndarray) -> pa.LargeBinaryArray:
@@ -103,6 +105,20 @@ def _varints(numbers: np.ndarray) -> pa.LargeBinaryArray:
 def _fixed32(numbers: np.ndarray) -> pa.LargeBinaryArray:
     ends = np.arange(len(numbers) + 1, dtype=np.int64) * 4
     return _binary(ends, pa.py_buffer(numbers.astype("<f4")))
+
+
+def _scalar(data: bytes) -> pa.Scalar:
+    return _binary(np.array([0, len(data)], np.int64), pa.py_buffer(data))[0]
+
+
+def _numpy(array: pa.Array, dtype: type[np.generic]) -> np.ndarray:
+    """The numbers of an array. (numpy's and Arrow's own conversions import pandas.)"""
+    numbers = np.frombuffer(array.buffers()[1] or b"", dtype)
+    return numbers[array.offset : array.offset + len(array)]
+
+
+def _validity(column: pa.Array) -> np.ndarray:
+    return _numpy(column.is_valid().cast(pa.uint8()), np.uint8)
 
 
 def _ends(lengths: np.ndarray) -> np.ndarray:

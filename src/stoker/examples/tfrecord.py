@@ -8,7 +8,7 @@ import io
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 import crc32c
 from isal import igzip, isal_zlib
@@ -31,7 +31,7 @@ _HEADER = struct.Struct("<QI")
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
 _GZIP = b"\x1f\x8b"
-_UNREADABLE: tuple[type[Exception], ...] = (EOFError, igzip.BadGzipFile, isal_zlib.error)
+_UNREADABLE: Any = (EOFError, igzip.BadGzipFile, isal_zlib.error)
 
 
 class RecordWriter:
@@ -119,7 +119,7 @@ def _read(stream: IO[bytes], size: int, path: str, offset: int) -> bytes:
     try:
         return stream.read(size)
     except _UNREADABLE as error:
-        raise _damaged(path, offset, f"it cannot be decompressed: {error}") from error
+        raise _damaged(path, offset, f"from there on it cannot be decompressed: {error}") from error
 
 
 def _unpacked(header: bytes, path: str, offset: int) -> tuple[int, int]:

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From examples to statistics to a schema, and a schema of one's own."""
+
+import pytest
+
+from stoker.artifacts import Examples, ExampleStatistics, Schema
+from stoker.components.example_gen import CsvExampleGen, CsvExecutor
+from stoker.components.schema_gen import (
+    ImportSchemaExecutor,
+    ImportSchemaGen,
+    SchemaExecutor,
+    SchemaGen,
+)
+from stoker.components.statistics_gen import StatisticsExecutor, StatisticsGen
+from stoker.dsl import Channel
+from stoker.errors import BadData
+from stoker.examples.schema import read_schema
+from stoker.examples.statistics import read_statistics
+
+CSV = "id,name\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(30))
+
+
+def artifact(kind, path):
+    made = kind()
+    made.uri = str(path)
+    return made
+
+
+@pytest.fixture
+def examples(tmp_path):
+    (tmp_path / "rows.csv").write_text(CSV)
+    made = artifact(Examples, tmp_path / "examples")
+    component = CsvExampleGen(str(tmp_path / "rows.csv"))
+    CsvExecutor().Do({}, {"examples": [made]}, component.spec.values({}))
+    return made
+
+
+@pytest.fixture
+def statistics(tmp_path, examples):
+    made = artifact(ExampleStatistics, tmp_path / "statistics")
+    component = StatisticsGen(Channel(Examples))
+    StatisticsExecutor().Do(
+        {"examples": [examples]}, {"statistics": [made]}, component.spec.values({})
+    )
+    return made
+
+
+def test_every_split_has_its_statistics(statistics):
+    assert statistics.splits == ["train", "eval"]
+    counts = [
+        read_statistics(f"{statistics.path(split=split)}/FeatureStats.pb").datasets[0].num_examples
+        for split in statistics.splits
+    ]
+    assert sum(counts) == 30
+    assert min(counts) > 0
+
+
+def test_an_excluded_split_has_none(tmp_path, examples):
+    made = artifact(ExampleStatistics, tmp_path / "statistics")
+    component = StatisticsGen(
+        Channel(Examples), stats_options={"num_top_values": 1}, exclude_splits=["eval"]
+    )
+    StatisticsExecutor().Do(
+        {"examples": [examples]}, {"statistics": [made]}, component.spec.values({})
+    )
+    assert made.splits == ["train"]
+    (dataset,) = read_statistics(f"{made.path(split='train')}/FeatureStats.pb").datasets
+    assert [len(one.string_stats.top_values) for one in dataset.features] == [0, 1]
+
+
+def test_the_schema_holds_for_all_splits(tmp_path, statistics):
+    made = artifact(Schema, tmp_path / "schema")
+    component = SchemaGen(Channel(ExampleStatistics))
+    SchemaExecutor().Do({"statistics": [statistics]}, {"schema": [made]}, component.spec.values({}))
+    schema = read_schema(str(tmp_path / "schema" / "schema.pbtxt"))
+    assert [(one.name, one.shape.dim[0].size) for one in schema.feature] == [("id", 1), ("name", 1)]
+    assert list(schema.string_domain[0].value) == ["x", "y"]
+
+
+def test_no_split_left_is_an_error(tmp_path, statistics):
+    component = SchemaGen(Channel(ExampleStatistics), exclude_splits=["train", "eval"])
+    with pytest.raises(ValueError, match="No split is left"):
+        SchemaExecutor().Do(
+            {"statistics": [statistics]},
+            {"schema": [artifact(Schema, tmp_path / "schema")]},
+            component.spec.values({}),
+        )
+
+
+def test_a_schema_of_ones_own_is_copied_with_its_comments(tmp_path):
+    text = '# edited by hand\nfeature { name: "f" type: INT }\n'
+    (tmp_path / "mine.pbtxt").write_text(text)
+    made = artifact(Schema, tmp_path / "schema")
+    component = ImportSchemaGen(schema_file=str(tmp_path / "mine.pbtxt"))
+    ImportSchemaExecutor().Do({}, {"schema": [made]}, component.spec.values({}))
+    assert (tmp_path / "schema" / "schema.pbtxt").read_text() == text
+
+
+def test_a_schema_that_does_not_parse_is_not_copied(tmp_path):
+    (tmp_path / "mine.pbtxt").write_text("feature {\n  nam: 'f'\n}\n")
+    made = artifact(Schema, tmp_path / "schema")
+    component = ImportSchemaGen(str(tmp_path / "mine.pbtxt"))
+    with pytest.raises(BadData, match=r"mine\.pbtxt, line 2"):
+        ImportSchemaExecutor().Do({}, {"schema": [made]}, component.spec.values({}))
+    assert not (tmp_path / "schema").exists()
