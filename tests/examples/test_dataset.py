@@ -176,7 +176,7 @@ def test_no_record_to_infer_from_is_said(tmp_path):
 
 
 def test_a_pattern_that_matches_nothing_is_named(tmp_path, schema):
-    with pytest.raises(BadData, match="No file matches '.*nothing"):
+    with pytest.raises(BadData, match=r"No file matches '.*nothing"):
         dataset([str(tmp_path / "nothing-*")], schema)
 
 
@@ -217,7 +217,7 @@ def test_tensorflow_reads_back_every_cell(tmp_path, rows):
     ]
     assert len(found) == len(rows)
     for features, (integer, number, text) in zip(found, rows, strict=True):
-        assert list(features["int"].int64_list.value) == [] if integer is None else [integer]
+        assert list(features["int"].int64_list.value) == ([] if integer is None else [integer])
         assert list(features["text"].bytes_list.value) == ([text.encode()] if text else [])
         assert list(features["float"].float_list.value) == ([] if number is None else [number])
         assert features["int"].WhichOneof("kind") == "int64_list"
