@@ -1,3 +1,4 @@
+# mypy: disable-error-code="type-arg"
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Mapping as _Mapping
