@@ -1,2 +1,137 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stoker: the TFX Trainer for today's Python."""
+"""Stoker: the TFX Trainer for today's Python.
+
+The names here are the promise. Each is loaded from its home when it is first used, so that
+`import stoker` costs nothing, and a worker loads only what it runs.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stoker import artifacts as artifacts
+    from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+    from stoker.components.importer import Importer
+    from stoker.components.resolver import LatestArtifactStrategy, Resolver, ResolverStrategy
+    from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
+    from stoker.components.statistics_gen import StatisticsGen
+    from stoker.components.trainer.component import Trainer
+    from stoker.dsl import (
+        BaseComponent,
+        BaseExecutor,
+        Channel,
+        ChannelParameter,
+        ComponentSpec,
+        ExecutionParameter,
+        ExecutorClassSpec,
+        InputArtifact,
+        OutputArtifact,
+        OutputDict,
+        Parameter,
+        Pipeline,
+        RuntimeParameter,
+        component,
+        union,
+    )
+    from stoker.errors import (
+        BadData,
+        MissingPart,
+        NothingWritten,
+        StepFailed,
+        StokerError,
+        StoreError,
+    )
+    from stoker.launchers.in_process import InProcess
+    from stoker.launchers.processes import Processes
+    from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+    from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+    from stoker.runner import LocalDagRunner, Run
+    from stoker.user_module.fn_args import DataAccessor, FnArgs
+
+    __version__: str
+
+__all__ = [
+    "BadData",
+    "BaseComponent",
+    "BaseExecutor",
+    "Channel",
+    "ChannelParameter",
+    "ComponentSpec",
+    "CsvExampleGen",
+    "DataAccessor",
+    "EvalArgs",
+    "ExecutionParameter",
+    "ExecutorClassSpec",
+    "FnArgs",
+    "ImportExampleGen",
+    "ImportSchemaGen",
+    "Importer",
+    "InProcess",
+    "InputArtifact",
+    "LatestArtifactStrategy",
+    "LocalDagRunner",
+    "MissingPart",
+    "NothingWritten",
+    "OutputArtifact",
+    "OutputDict",
+    "Parameter",
+    "Pipeline",
+    "Processes",
+    "Resolver",
+    "ResolverStrategy",
+    "Run",
+    "RuntimeParameter",
+    "SchemaGen",
+    "StatisticsGen",
+    "StepFailed",
+    "StokerError",
+    "StoreConfig",
+    "StoreError",
+    "TrainArgs",
+    "Trainer",
+    "__version__",
+    "artifacts",
+    "component",
+    "sqlite_metadata_connection_config",
+    "union",
+]
+
+_HOMES = {
+    "stoker.components.example_gen": ("CsvExampleGen", "ImportExampleGen"),
+    "stoker.components.importer": ("Importer",),
+    "stoker.components.resolver": ("LatestArtifactStrategy", "Resolver", "ResolverStrategy"),
+    "stoker.components.schema_gen": ("ImportSchemaGen", "SchemaGen"),
+    "stoker.components.statistics_gen": ("StatisticsGen",),
+    "stoker.components.trainer.component": ("Trainer",),
+    "stoker.dsl": (
+        *("BaseComponent", "BaseExecutor", "Channel", "ChannelParameter", "ComponentSpec"),
+        *("ExecutionParameter", "ExecutorClassSpec", "InputArtifact", "OutputArtifact"),
+        *("OutputDict", "Parameter", "Pipeline", "RuntimeParameter", "component", "union"),
+    ),
+    "stoker.errors": (
+        *("BadData", "MissingPart", "NothingWritten", "StepFailed", "StokerError", "StoreError"),
+    ),
+    "stoker.launchers.in_process": ("InProcess",),
+    "stoker.launchers.processes": ("Processes",),
+    "stoker.metadata.config": ("StoreConfig", "sqlite_metadata_connection_config"),
+    "stoker.proto.trainer_pb2": ("EvalArgs", "TrainArgs"),
+    "stoker.runner": ("LocalDagRunner", "Run"),
+    "stoker.user_module.fn_args": ("DataAccessor", "FnArgs"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if home := _HOME_OF.get(name):
+        return getattr(import_module(home), name)
+    if name == "artifacts":
+        return import_module("stoker.artifacts")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("stoker")
+    raise AttributeError(f"module 'stoker' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
