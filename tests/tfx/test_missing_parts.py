@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+import importlib
+
+import pytest
+from tfx import v1
+
+from stoker.compat.missing import MODULES
+from stoker.errors import MissingPart
+
+NAMES = {
+    "tfx.components.Transform": "train on the raw examples",
+    "tfx.components.Tuner": "custom_config",
+    "tfx.components.Evaluator": "evaluate at the end of run_fn",
+    "tfx.components.Pusher": "copies the model",
+    "tfx.components.InfraValidator": "@component",
+    "tfx.components.BulkInferrer": "@component",
+    "tfx.components.ExampleValidator": "compares the statistics with the schema",
+    "tfx.v1.components.TunerFnResult": "custom_config",
+    "tfx.v1.dsl.Cond": "decide inside the step",
+    "tfx.v1.dsl.experimental.LatestBlessedModelStrategy": "LatestArtifactStrategy",
+    "tfx.v1.dsl.experimental.SpanRangeStrategy": "LatestArtifactStrategy",
+    "tfx.v1.dsl.components.BeamComponentParameter": "with_beam_pipeline_args",
+    "tfx.v1.extensions.google_cloud_ai_platform": "workers on Ray",
+    "tfx.v1.orchestration.experimental.KubeflowDagRunner": "LocalDagRunner",
+    "tfx.v1.orchestration.experimental.KubeflowV2DagRunner": "LocalDagRunner",
+    "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
+    "tfx.v1.proto.PushDestination": "copies the model",
+    "tfx.v1.proto.TuneArgs": "custom_config",
+    "tfx.v1.proto.ModelSpec": "@component",
+    "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "ExecutorClassSpec",
+    "tfx.orchestration.data_types.ExecutionInfo": "executor",
+    "tfx.types.standard_component_specs.TransformSpec": "train on the raw examples",
+}
+
+
+@pytest.mark.parametrize(("path", "advice"), NAMES.items())
+def test_an_import_of_a_missing_name_says_what_to_do_instead(path, advice):
+    module, _, name = path.rpartition(".")
+
+    with pytest.raises(MissingPart) as raised:
+        exec(f"from {module} import {name}", {})
+
+    assert f"{path} is not in this version of Stoker" in str(raised.value)
+    assert advice in str(raised.value)
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_a_missing_name_says_so_as_an_attribute_too(path):
+    module, _, name = path.rpartition(".")
+
+    with pytest.raises(MissingPart, match=name):
+        getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
+    with pytest.raises(MissingPart) as raised:
+        importlib.import_module(module)
+
+    assert str(raised.value) == f"{module} is not in this version of Stoker. {MODULES[module]}"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import tfx.extensions.google_cloud_ai_platform",
+        "from tfx.extensions.google_cloud_ai_platform.trainer import executor",
+        "from tfx.components import transform",
+        "from tfx.components.trainer.rewriting import rewriter_factory",
+        "from tfx.dsl.experimental import latest_blessed_model_resolver",
+        "from tfx.orchestration.experimental.interactive.interactive_context import Whatever",
+        "from tfx.proto import pusher_pb2",
+    ],
+)
+def test_what_is_inside_a_missing_module_says_so_as_well(statement):
+    with pytest.raises(MissingPart, match="not in this version"):
+        exec(statement, {})
+
+
+def test_code_that_guards_its_import_goes_on():
+    try:
+        from tfx.components import Transform
+    except ImportError as error:
+        Transform = error
+
+    assert isinstance(Transform, MissingPart)
+
+
+def test_a_name_that_tfx_never_had_is_an_ordinary_attribute_error():
+    assert not hasattr(v1.components, "Nope")
+
+
+def test_a_name_that_tfx_never_had_is_an_ordinary_import_error():
+    with pytest.raises(ImportError, match="cannot import name 'Nope'") as raised:
+        from tfx.components import Nope  # noqa: F401
+
+    assert not isinstance(raised.value, MissingPart)
+
+
+def test_a_module_that_tfx_never_had_is_an_ordinary_import_error():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("tfx.components.nope")
+
+
+def test_lookups_of_special_names_are_left_alone():
+    assert not hasattr(v1.components, "__wrapped__")
