@@ -83,34 +83,55 @@ def intercept(parameters: Mapping[str, Any]) -> Iterator[list[Run]]:
 
 
 def _run(pipeline: Pipeline, given: dict[str, Any], launcher: Launcher) -> Run:
-    from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
-
     _check_parameters(pipeline, given)
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
     os.makedirs(root, exist_ok=True)
-    with (
-        contextlib.closing(launcher),
-        Store(pipeline.store_config(root)) as store,
-        hold_run_lock(os.path.join(root, ".stoker", "runs")) as (run_id, lock_file),
-    ):
-        steps = _Steps(
-            pipeline=pipeline, given=given, root=root, run_id=run_id, store=store, launcher=launcher
-        )
-        steps.close_dead_runs()
-        store.begin_run(
-            pipeline.pipeline_name, run_id, properties={"lock_file": lock_file, "root": root}
-        )
-        launcher.prepare(dict.fromkeys(steps.environments.values()))
-        for node in pipeline.components:
-            steps.run(node)
-        result = Run(
-            id=run_id,
-            pipeline_name=pipeline.pipeline_name,
-            pipeline_root=root,
-            outputs=steps.published,
-        )
-    _interception.runs.append(result)
-    return result
+    environments = {
+        node.id: _environment_of(node, node.spec.values(given))
+        for node in pipeline.components
+        if isinstance(node, BaseComponent)
+    }
+    with contextlib.closing(launcher):
+        # First of all, since importing TensorFlow takes longer than all that comes before it.
+        launcher.prepare(dict.fromkeys(environments.values()))
+        from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
+
+        with (
+            Store(pipeline.store_config(root)) as store,
+            hold_run_lock(os.path.join(root, ".stoker", "runs")) as (run_id, lock_file),
+        ):
+            steps = _Steps(
+                pipeline=pipeline,
+                given=given,
+                root=root,
+                run_id=run_id,
+                store=store,
+                launcher=launcher,
+                environments=environments,
+            )
+            steps.close_dead_runs()
+            store.begin_run(
+                pipeline.pipeline_name, run_id, properties={"lock_file": lock_file, "root": root}
+            )
+            for node in pipeline.components:
+                steps.run(node)
+    run = Run(
+        id=run_id,
+        pipeline_name=pipeline.pipeline_name,
+        pipeline_root=root,
+        outputs=steps.published,
+    )
+    _interception.runs.append(run)
+    _say_where(run)
+    return run
+
+
+def _say_where(run: Run) -> None:
+    _say(f"Run {run.id} of {run.pipeline_name!r} is done. Its outputs:")
+    for node_id, outputs in run.outputs.items():
+        for key, artifacts in outputs.items():
+            for artifact in artifacts:
+                _say(f"  {node_id}.{key}: {artifact.uri.removeprefix(os.getcwd() + os.sep)}")
 
 
 def _check_parameters(pipeline: Pipeline, given: Mapping[str, Any]) -> None:
@@ -133,15 +154,8 @@ class _Steps:
     run_id: str
     store: "Store"
     launcher: Launcher
+    environments: Mapping[str, Environment]
     published: dict[str, ArtifactMap] = field(default_factory=dict)
-    environments: dict[str, Environment] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.environments = {
-            node.id: _environment_of(node, node.spec.values(self.given))
-            for node in self.pipeline.components
-            if isinstance(node, BaseComponent)
-        }
 
     def close_dead_runs(self) -> None:
         """Close what runs that died have left open; those whose lock is held are alive."""
@@ -242,7 +256,7 @@ class _Steps:
 
     def _artifacts_in(self, channel: Channel) -> Sequence[Artifact]:
         if channel.producer is None:
-            return channel.get()
+            return [_from_outside(artifact) for artifact in channel.get()]
         return self.published[channel.producer.id].get(str(channel.output_key), [])
 
     @contextlib.contextmanager
@@ -329,7 +343,7 @@ def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environm
     """The process that a step needs; one of ours that loads no user code needs nothing."""
     code = node.user_code(parameters)
     if code is None:
-        return Environment()
+        return Environment(preload=node.PRELOAD)
     paths = _import_paths()
     file = code.module_file or (code.module and find_module(code.module, paths))
     return choose_keras(file, explicit=code.keras, environ=os.environ, import_paths=paths)
@@ -361,6 +375,13 @@ def _new_output(root: str, node: BaseComponent, key: str, execution_id: int) -> 
     if isinstance(artifact, ValueArtifact):
         artifact.uri = os.path.join(artifact.uri, "value")
     return artifact
+
+
+def _from_outside(artifact: Artifact) -> Artifact:
+    """A copy for this run; an id that the artifact has may be from another run's store."""
+    copied = type(artifact).from_dict({**artifact.to_dict(), "id": 0})
+    copied.uri = os.path.abspath(artifact.uri)
+    return copied
 
 
 def _make_room(artifact: Artifact) -> None:

@@ -339,3 +339,19 @@ def test_readers_go_on_while_one_writes(store: Store, config: StoreConfig) -> No
             outputs=outputs,
         )
         assert len(reader.executions()) == 2
+
+
+def test_an_input_from_outside_is_recorded_as_it_is_used(store):
+    data = Examples()
+    data.uri = "/data"
+    execution_id = store.begin_execution(
+        pipeline_name="p",
+        run_id="r",
+        node_id="n",
+        type_name="Step",
+        properties={},
+        inputs={"examples": [data]},
+        outputs=lambda _: {},
+    )
+    assert store.inputs(execution_id)["examples"][0].id == data.id > 0
+    assert store.artifacts(uri="/data")[0].state == State.LIVE

@@ -284,6 +284,8 @@ class BaseComponent(Node):
 
     SPEC_CLASS: ClassVar[type[ComponentSpec]]
     EXECUTOR_SPEC: ClassVar[ExecutorClassSpec]
+    PRELOAD: ClassVar[tuple[str, ...]] = ()
+    """What a worker imports before it is needed, for executors that load no user code."""
 
     def __init__(
         self,

@@ -28,6 +28,8 @@ from stoker.task import Environment, Failure, Outcome, Task
 __all__ = ["Processes"]
 
 _GRACE_SECONDS = 5.0
+# TensorFlow's C++ part reports a missing GPU as an error, which it is only where there is one.
+_QUIET = "2" if os.path.exists("/dev/nvidiactl") else "3"
 
 
 class Processes:
@@ -95,7 +97,7 @@ class _Template:
                 stdin=subprocess.DEVNULL,
                 stderr=self._greeting,
                 pass_fds=[theirs.fileno()],
-                env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ},
+                env={"TF_CPP_MIN_LOG_LEVEL": _QUIET, **os.environ},
                 start_new_session=True,  # the terminal's Ctrl-C is for the runner alone
             )
 

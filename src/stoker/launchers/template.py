@@ -47,10 +47,12 @@ def main() -> None:
         _serve(control)
     else:
         _run_one_here(control)
+    os._exit(0)  # an interpreter that has TensorFlow takes most of a second to take itself down
 
 
 def prepare(environment: Environment) -> None:
     """Decide Keras, then import what the workers will need."""
+    gc.disable()  # a fifth of the time of these imports
     prepare_keras(environment)
     if environment.tensorflow:
         tolerate_pop()
@@ -63,6 +65,7 @@ def prepare(environment: Environment) -> None:
             warnings.simplefilter("ignore")
             importlib.import_module(name)
     gc.freeze()  # what is here is shared with every worker: the collector need not touch it
+    gc.enable()
 
 
 def _has_run_an_op() -> bool:

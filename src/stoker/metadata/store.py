@@ -77,11 +77,15 @@ class Store:
 
         The id is new and not below `at_least`. `outputs` is given it, and returns the artifacts
         that the step will write: they get their ids, and are PENDING until they are published.
+        Inputs without an id come from outside the store, and are inserted as LIVE.
         """
         base = f"mlmd.{base_type.capitalize()}" if base_type else None
         with self._database.writing() as connection:
             execution_id = write.add_execution(connection, type_name, base, at_least)
             write.add_properties(connection, db.execution_property, execution_id, properties)
+            for artifact in write.every(inputs):
+                if not artifact.id:
+                    write.add_artifact(connection, artifact, State.LIVE)
             write.add_events(connection, execution_id, EventType.INPUT, inputs)
             contexts = [
                 write.add_context(connection, PIPELINE, pipeline_name),

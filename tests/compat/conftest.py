@@ -1,0 +1,13 @@
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+REPOSITORY = HERE.parent.parent
+sys.path.insert(0, str(HERE))  # for steps.py and seed_blocks.py, here and in the workers
+
+
+@pytest.fixture(scope="session")
+def penguins():
+    return str(REPOSITORY / "examples" / "penguin" / "data")
