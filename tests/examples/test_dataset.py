@@ -110,10 +110,12 @@ def comparable(tensor):
         {"label_key": "renamed"},
     ],
 )
-def test_batches_are_those_of_tfxio(files, schema, given):
+@pytest.mark.parametrize("pattern", ["*", "a.gz"])
+def test_batches_are_those_of_tfxio(files, schema, given, pattern):
     import tensorflow as tf
     from tfx_bsl.public.tfxio import TFExampleRecord
 
+    files = files.replace("*", pattern)
     theirs = TFExampleRecord(files, schema=schema).TensorFlowDataset(options(**given))
     ours = dataset(files, schema, **given)
     assert ours.element_spec == theirs.element_spec

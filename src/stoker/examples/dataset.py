@@ -78,12 +78,15 @@ def _batched_records(
 ) -> tf.data.Dataset:
     """Batches of serialized examples, in the order that tfx_bsl gives for the same options."""
     compression = ["GZIP" if is_gzip(path) else "" for path in files]
-    dataset = tf.data.Dataset.from_tensor_slices((files, compression))
-    if options.shuffle:
-        dataset = dataset.shuffle(len(files), options.shuffle_seed)
-    dataset = dataset.interleave(
-        tf.data.TFRecordDataset, num_parallel_calls=num_readers, deterministic=not sloppy
-    )
+    if len(files) == 1:  # to interleave one file changes nothing and costs more than reading it
+        dataset = tf.data.TFRecordDataset(files, compression[0])
+    else:
+        dataset = tf.data.Dataset.from_tensor_slices((files, compression))
+        if options.shuffle:
+            dataset = dataset.shuffle(len(files), options.shuffle_seed)
+        dataset = dataset.interleave(
+            tf.data.TFRecordDataset, num_parallel_calls=num_readers, deterministic=not sloppy
+        )
     if options.shuffle:
         dataset = dataset.shuffle(options.shuffle_buffer_size, options.shuffle_seed)
     if options.num_epochs != 1:
