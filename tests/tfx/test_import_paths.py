@@ -92,7 +92,7 @@ IMPORTS = [
     "from tfx.dsl.components.common.importer import Importer",
     "from tfx.dsl.components.common.resolver import Resolver",
     "from tfx.dsl.experimental import latest_artifacts_resolver",
-    "from tfx.dsl.input_resolution.strategies.latest_artifact_strategy import LatestArtifactStrategy",
+    "from tfx.dsl.input_resolution.strategies import latest_artifact_strategy",
     "from tfx.dsl.io import fileio",
     "from tfx.orchestration import data_types, metadata, pipeline",
     "from tfx.orchestration.beam.beam_dag_runner import BeamDagRunner",

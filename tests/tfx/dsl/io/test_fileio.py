@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+from tfx.dsl.io import fileio
+
+
+def write(path, text="hello") -> str:
+    with fileio.open(str(path), "w") as file:
+        file.write(text)
+    return str(path)
+
+
+def read(path) -> str:
+    with fileio.open(str(path)) as file:
+        return file.read()
+
+
+def test_text_is_read_back_as_it_was_written(tmp_path):
+    assert read(write(tmp_path / "a", "Grüße")) == "Grüße"
+
+
+def test_bytes_are_read_back_as_they_were_written(tmp_path):
+    with fileio.open(tmp_path / "a", "wb") as file:
+        file.write(b"\x00\xff")
+
+    with fileio.open(tmp_path / "a", "rb") as file:
+        assert file.read() == b"\x00\xff"
+
+
+def test_directories_are_made_and_listed(tmp_path):
+    fileio.makedirs(tmp_path / "x/y")
+    fileio.makedirs(tmp_path / "x/y")
+    fileio.mkdir(tmp_path / "x/z")
+
+    assert fileio.isdir(tmp_path / "x/y")
+    assert fileio.listdir(tmp_path / "x") == ["y", "z"]
+
+
+def test_mkdir_refuses_a_directory_that_exists(tmp_path):
+    with pytest.raises(FileExistsError):
+        fileio.mkdir(tmp_path)
+
+
+def test_glob_takes_one_pattern_or_several(tmp_path):
+    one, two = write(tmp_path / "b.csv"), write(tmp_path / "a.txt")
+
+    assert fileio.glob(f"{tmp_path}/*.csv") == [one]
+    assert fileio.glob([f"{tmp_path}/*.csv", f"{tmp_path}/*"]) == [two, one]
+
+
+def test_walk_visits_every_directory(tmp_path):
+    fileio.makedirs(tmp_path / "x")
+    write(tmp_path / "x/file")
+
+    assert list(fileio.walk(str(tmp_path))) == [
+        (str(tmp_path), ["x"], []),
+        (f"{tmp_path}/x", [], ["file"]),
+    ]
+
+
+@pytest.mark.parametrize("operation", [fileio.copy, fileio.rename])
+def test_what_exists_is_replaced_only_when_asked(tmp_path, operation):
+    new, old = write(tmp_path / "new", "new"), write(tmp_path / "old", "old")
+
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        operation(new, old)
+    operation(new, old, overwrite=True)
+
+    assert read(old) == "new"
+
+
+def test_files_and_directories_are_removed(tmp_path):
+    fileio.makedirs(tmp_path / "x")
+    fileio.remove(write(tmp_path / "a"))
+    fileio.rmtree(tmp_path / "x")
+
+    assert not fileio.exists(tmp_path / "a")
+    assert not fileio.exists(tmp_path / "x")
+
+
+def test_stat_tells_the_size(tmp_path):
+    assert fileio.stat(write(tmp_path / "a", "12345")).st_size == 5
+
+
+def test_a_file_that_is_not_there_is_a_not_found_error(tmp_path):
+    with pytest.raises(fileio.NotFoundError):
+        fileio.open(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("path", ["gs://bucket/file", "s3://bucket/file"])
+@pytest.mark.parametrize("operation", [fileio.open, fileio.exists, fileio.glob, fileio.makedirs])
+def test_a_path_on_another_machine_is_refused_with_advice(operation, path):
+    with pytest.raises(ValueError, match=r"not on this machine.*Copy it here"):
+        operation(path)
