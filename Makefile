@@ -23,7 +23,7 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/startup.py
 
 proto: $(INSTALLED)  ## generate the protobuf messages again
-	$(BIN)/python src/stoker/proto/generate.py
+	$(BIN)/python scripts/generate_protos.py
 
 clean:  ## remove what the demo wrote
 	rm -rf out

@@ -51,10 +51,7 @@ def _build_model():
 
 def _serving_fn(model):
     """Serialized tf.Examples in, a probability per species out."""
-    spec = {
-        name: tf.io.FixedLenFeature([1], dtype, default_value=mean)
-        for name, (dtype, mean, _) in FEATURES.items()
-    }
+    spec = {name: tf.io.VarLenFeature(dtype) for name, (dtype, _, _) in FEATURES.items()}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
     def serving_default(examples):

@@ -56,21 +56,22 @@ def _build_keras_model():
 RAW_MODULE = f"""
 import tensorflow as tf
 
-_FEATURES = {FEATURES[:1]!r}
 _SPEC = {{
-    'bill_length_mm': tf.io.FixedLenFeature([1], tf.float32, 44.0),
-    'bill_depth_mm': tf.io.FixedLenFeature([1], tf.float32, 17.0),
+    'bill_length_mm': tf.io.VarLenFeature(tf.float32),
     {LABEL!r}: tf.io.FixedLenFeature([1], tf.string),
 }}
 
 
+def _example(row):
+    bill = row['bill_length_mm']
+    bill = tf.sparse.to_dense(tf.sparse.reset_shape(bill, [bill.dense_shape[0], 1]), 44.0)
+    return tf.reshape(bill / 44 - 1, [-1, 1]), tf.cast(row[{LABEL!r}] == 'Adelie', tf.float32)
+
+
 def _dataset(pattern):
     files = tf.io.gfile.glob(pattern)
-    data = tf.data.TFRecordDataset(files, compression_type='GZIP').batch(64)
-    data = data.map(lambda rows: tf.io.parse_example(rows, _SPEC)).cache().repeat()
-    return data.map(lambda row: (
-        tf.concat([row['bill_length_mm'] / 44 - 1, row['bill_depth_mm'] / 17 - 1], 1),
-        tf.cast(row[{LABEL!r}] == 'Gentoo', tf.float32)))
+    rows = tf.data.TFRecordDataset(files, compression_type='GZIP').batch(64)
+    return rows.map(lambda row: _example(tf.io.parse_example(row, _SPEC))).cache().repeat()
 
 
 def _build_keras_model():

@@ -59,6 +59,9 @@ class CsvExampleGen(BaseComponent):
 
     SPEC_CLASS = FileBasedExampleGenSpec
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.example_gen:CsvExecutor")
+    TYPE_NAME = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
+    BASE_TYPE = "PROCESS"
+    PRELOAD = ("stoker.examples.csv", "stoker.examples.encode", "stoker.examples.tfrecord")
 
     def __init__(
         self,
@@ -80,6 +83,9 @@ class ImportExampleGen(BaseComponent):
 
     SPEC_CLASS = FileBasedExampleGenSpec
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.example_gen:ImportExecutor")
+    TYPE_NAME = "tfx.components.example_gen.import_example_gen.component.ImportExampleGen"
+    BASE_TYPE = "PROCESS"
+    PRELOAD = ("stoker.examples.tfrecord",)
 
     def __init__(
         self,

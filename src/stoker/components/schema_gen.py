@@ -43,6 +43,9 @@ class SchemaGen(BaseComponent):
 
     SPEC_CLASS = SchemaGenSpec
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.schema_gen:SchemaExecutor")
+    TYPE_NAME = "tfx.components.schema_gen.component.SchemaGen"
+    BASE_TYPE = "PROCESS"
+    PRELOAD = ("stoker.examples.schema", "stoker.examples.statistics")
 
     def __init__(
         self,
@@ -102,6 +105,9 @@ class ImportSchemaGen(BaseComponent):
 
     SPEC_CLASS = ImportSchemaGenSpec
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.schema_gen:ImportSchemaExecutor")
+    TYPE_NAME = "tfx.components.schema_gen.import_schema_gen.component.ImportSchemaGen"
+    BASE_TYPE = "PROCESS"
+    PRELOAD = ("stoker.examples.schema",)
 
     def __init__(
         self, schema_file: str | RuntimeParameter, *, instance_name: str | None = None

@@ -43,6 +43,9 @@ class StatisticsGen(BaseComponent):
 
     SPEC_CLASS = StatisticsGenSpec
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.statistics_gen:StatisticsExecutor")
+    TYPE_NAME = "tfx.components.statistics_gen.component.StatisticsGen"
+    BASE_TYPE = "PROCESS"
+    PRELOAD = ("stoker.examples.decode", "stoker.examples.statistics")
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ from stoker.artifacts import Artifact
 from stoker.dsl.channel import Channel
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter, names_in, substitute
+from stoker.metadata.records import BaseType
 
 __all__ = [
     "BaseComponent",
@@ -205,8 +206,8 @@ class Node:
 
     TYPE_NAME: ClassVar[str | None] = None
     """The execution's type in the store; our own components have TFX's names there."""
-    BASE_TYPE: ClassVar[str | None] = None
-    """What MLMD calls such steps: TRAIN, TRANSFORM, PROCESS, EVALUATE or DEPLOY."""
+    BASE_TYPE: ClassVar[BaseType | None] = None
+    """What MLMD calls such steps."""
 
     def __init__(
         self,

@@ -102,11 +102,11 @@ def _serve(control: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     exit_pipes: dict[int, int] = {}
     while True:
-        ready, _, _ = select.select([control, wake_read], [], [])
+        ready, _, _ = select.select([control.fileno(), wake_read], [], [])
         if wake_read in ready:
             os.read(wake_read, 4096)
             _reap(exit_pipes)
-        if control in ready:
+        if control.fileno() in ready:
             request = _receive(control)
             if request is None:
                 return

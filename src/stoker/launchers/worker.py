@@ -60,7 +60,8 @@ def _make_executor(task: Task) -> BaseExecutor:
             f"{task.executor} is {found!r}, not an executor: a class with "
             "Do(self, input_dict, output_dict, exec_properties)."
         )
-    executor: BaseExecutor = found(context)
+    made: Any = found
+    executor: BaseExecutor = made(context)
     return executor
 
 

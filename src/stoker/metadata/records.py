@@ -4,10 +4,13 @@
 import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from stoker.artifacts import Artifact, PropertyValue
 
-__all__ = ["Event", "EventType", "Execution", "ExecutionState", "Lineage", "Run"]
+__all__ = ["BaseType", "Event", "EventType", "Execution", "ExecutionState", "Lineage", "Run"]
+
+BaseType = Literal["TRAIN", "TRANSFORM", "PROCESS", "EVALUATE", "DEPLOY"]
 
 
 class ExecutionState(enum.IntEnum):

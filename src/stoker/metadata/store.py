@@ -19,13 +19,19 @@ from stoker.metadata import schema as db
 from stoker.metadata.config import StoreConfig
 from stoker.metadata.database import Database
 from stoker.metadata.queries import NODE, PIPELINE, RUN
-from stoker.metadata.records import Event, EventType, Execution, ExecutionState, Lineage, Run
+from stoker.metadata.records import (
+    BaseType,
+    Event,
+    EventType,
+    Execution,
+    ExecutionState,
+    Lineage,
+    Run,
+)
 from stoker.metadata.write import Properties
 from stoker.task import ArtifactMap
 
 __all__ = ["BaseType", "Store"]
-
-BaseType = Literal["TRAIN", "TRANSFORM", "PROCESS", "EVALUATE", "DEPLOY"]
 
 _USED = (EventType.INPUT, EventType.DECLARED_INPUT)
 _MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)

@@ -133,13 +133,13 @@ def _read_custom_config(text: str | None) -> dict[str, Any]:
 
 
 def _count(statistics: Sequence[Artifact]) -> dict[str, int]:
-    from stoker.examples.statistics import read_statistics
+    from stoker.examples.statistics import STATISTICS_FILE, read_statistics
 
-    splits = decode_split_names(str(statistics[0].properties.get("split_names", "")))
-    return {
-        split: read_statistics(get_split_uri(statistics, split)).datasets[0].num_examples
-        for split in splits
-    }
+    counts = {}
+    for split in decode_split_names(str(statistics[0].properties.get("split_names", ""))):
+        file = os.path.join(get_split_uri(statistics, split), STATISTICS_FILE)
+        counts[split] = int(read_statistics(file).datasets[0].num_examples)
+    return counts
 
 
 def _tf_dataset_factory(file_pattern: Any, options: Any, schema: Any = None) -> Any:

@@ -89,11 +89,6 @@ def test_the_data_accessor_offers_datasets_and_record_batches(fn_args_for):
     assert accessor.data_view_decode_fn is None
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=IsADirectoryError,
-    reason="get_common_fn_args reads the folder of a split, not the FeatureStats.pb in it",
-)
 def test_statistics_give_the_number_of_examples_by_split(fn_args_for, make):
     artifact = make(standard_artifacts.ExampleStatistics, "statistics")
     artifact.split_names = artifact_utils.encode_split_names(["train"])
