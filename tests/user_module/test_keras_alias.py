@@ -46,6 +46,7 @@ def test_with_keras_2_every_import_of_keras_is_tf_keras_itself(run_python):
         from keras.callbacks import EarlyStopping
 
         assert keras is tf_keras
+        assert keras.__version__ == tf.keras.__version__
         assert keras.__version__.startswith("2.")
         assert (tf_keras.__name__, tf_keras.__spec__.name) == ("tf_keras", "tf_keras")
         assert layers.Dense is keras.layers.Dense is tf.keras.layers.Dense

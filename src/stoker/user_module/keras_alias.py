@@ -37,7 +37,9 @@ def alias_keras() -> None:
 
     To be called after TensorFlow was imported with Keras 2; a second call changes nothing.
     """
-    importlib.import_module("tf_keras")
+    tf_keras = importlib.import_module("tf_keras")
+    # This is what `tf.keras` means; it lost its version when it left TensorFlow.
+    vars(importlib.import_module("tf_keras.api._v2.keras"))["__version__"] = tf_keras.__version__
     if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AliasFinder())
     for name in [name for name in sys.modules if _is_keras(name)]:
