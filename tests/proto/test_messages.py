@@ -3,7 +3,7 @@
 
 import pytest
 
-from stoker.proto import example_gen_pb2, range_config_pb2, trainer_pb2
+from stoker.proto import example_gen_pb2, pusher_pb2, range_config_pb2, trainer_pb2
 
 SPLIT = example_gen_pb2.SplitConfig(
     splits=[example_gen_pb2.SplitConfig.Split(name="t", hash_buckets=2)],
@@ -40,6 +40,15 @@ SPLIT = example_gen_pb2.SplitConfig(
             ),
             "tfx.configs.RangeConfig",
             b"\x12\x04\x08\x01\x10\x02",
+        ),
+        (
+            pusher_pb2.PushDestination(
+                filesystem=pusher_pb2.PushDestination.Filesystem(
+                    base_directory="d", versioning=pusher_pb2.UNIX_TIMESTAMP
+                )
+            ),
+            "tfx.components.pusher.PushDestination",
+            b"\x1a\x05\x0a\x01d\x30\x01",
         ),
     ],
 )

@@ -11,7 +11,6 @@ NAMES = {
     "tfx.components.Transform": "train on the raw examples",
     "tfx.components.Tuner": "custom_config",
     "tfx.components.Evaluator": "evaluate at the end of run_fn",
-    "tfx.components.Pusher": "copies the model",
     "tfx.components.InfraValidator": "@component",
     "tfx.components.BulkInferrer": "@component",
     "tfx.components.ExampleValidator": "compares the statistics with the schema",
@@ -24,7 +23,6 @@ NAMES = {
     "tfx.v1.orchestration.experimental.KubeflowDagRunner": "LocalDagRunner",
     "tfx.v1.orchestration.experimental.KubeflowV2DagRunner": "LocalDagRunner",
     "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
-    "tfx.v1.proto.PushDestination": "copies the model",
     "tfx.v1.proto.TuneArgs": "custom_config",
     "tfx.v1.proto.ModelSpec": "@component",
     "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "ExecutorClassSpec",
@@ -69,7 +67,7 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
         "from tfx.components.trainer.rewriting import rewriter_factory",
         "from tfx.dsl.experimental import latest_blessed_model_resolver",
         "from tfx.orchestration.experimental.interactive.interactive_context import Whatever",
-        "from tfx.proto import pusher_pb2",
+        "from tfx.proto import evaluator_pb2",
     ],
 )
 def test_what_is_inside_a_missing_module_says_so_as_well(statement):

@@ -42,10 +42,6 @@ _EVALUATOR = (
     "A later version has it. Until then, evaluate at the end of run_fn, or write a @component "
     "that reads the Model."
 )
-_PUSHER = (
-    "A later version has it. Until then, write a @component that copies the model's "
-    "Format-Serving folder."
-)
 _OWN_COMPONENT = "Write a @component that does it: it reads the Model and the Examples."
 _VALIDATOR = (
     "A later version has it. Until then, write a @component that compares the statistics with "
@@ -86,7 +82,6 @@ COMPONENTS: Advice = {
     "TunerFnResult": _TUNER,
     "Evaluator": _EVALUATOR,
     "ModelValidator": _EVALUATOR,
-    "Pusher": _PUSHER,
     "InfraValidator": _OWN_COMPONENT,
     "BulkInferrer": _OWN_COMPONENT,
     "ExampleValidator": _VALIDATOR,
@@ -98,14 +93,12 @@ SPECS: Advice = {
     "TransformSpec": _TRANSFORM,
     "TunerSpec": _TUNER,
     "EvaluatorSpec": _EVALUATOR,
-    "PusherSpec": _PUSHER,
     "InfraValidatorSpec": _OWN_COMPONENT,
     "BulkInferrerSpec": _OWN_COMPONENT,
     "ExampleValidatorSpec": _VALIDATOR,
     "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
 }
 MESSAGES: Advice = {
-    **dict.fromkeys(["PushDestination", "Versioning", "Filesystem"], _PUSHER),
     **dict.fromkeys(["FeatureSlicingSpec", "SingleSlicingSpec"], _EVALUATOR),
     **dict.fromkeys(
         ["ModelSpec", "DataSpec", "OutputExampleSpec", "ServingSpec", "ValidationSpec"],
@@ -153,7 +146,6 @@ MODULES: Advice = {
     "tfx.components.example_validator": _VALIDATOR,
     "tfx.components.infra_validator": _OWN_COMPONENT,
     "tfx.components.model_validator": _EVALUATOR,
-    "tfx.components.pusher": _PUSHER,
     "tfx.components.trainer.rewriting": _REWRITING,
     "tfx.components.transform": _TRANSFORM,
     "tfx.components.tuner": _TUNER,
@@ -174,7 +166,6 @@ MODULES: Advice = {
     "tfx.proto.bulk_inferrer_pb2": _OWN_COMPONENT,
     "tfx.proto.evaluator_pb2": _EVALUATOR,
     "tfx.proto.infra_validator_pb2": _OWN_COMPONENT,
-    "tfx.proto.pusher_pb2": _PUSHER,
     "tfx.proto.transform_pb2": _TRANSFORM,
     "tfx.proto.tuner_pb2": _TUNER,
     "tfx.v1.dsl.placeholders": _PLACEHOLDERS,

@@ -4,6 +4,7 @@
 from stoker.compat.missing import COMPONENTS, missing
 from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
 from stoker.components.importer import ImporterNode
+from stoker.components.pusher import Pusher
 from stoker.components.resolver import ResolverNode
 from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
 from stoker.components.statistics_gen import StatisticsGen

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of Pusher: not in this version."""
+"""Where a Pusher puts a model."""
 
-from stoker.compat.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.proto.pusher_pb2 import *
+from stoker.proto.pusher_pb2 import DESCRIPTOR

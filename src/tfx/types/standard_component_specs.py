@@ -4,6 +4,7 @@
 from stoker.compat.component_keys import *
 from stoker.compat.missing import SPECS, missing
 from stoker.components.example_gen import FileBasedExampleGenSpec
+from stoker.components.pusher import PusherSpec
 from stoker.components.schema_gen import ImportSchemaGenSpec, SchemaGenSpec
 from stoker.components.statistics_gen import StatisticsGenSpec
 from stoker.components.trainer.component import TrainerSpec

@@ -3,6 +3,7 @@
 
 from stoker.compat.missing import COMPONENTS, missing
 from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.pusher import Pusher
 from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.components.trainer.component import Trainer

@@ -3,6 +3,7 @@
 
 from stoker.compat.missing import MESSAGES, missing
 from stoker.proto.example_gen_pb2 import CustomConfig, Input, Output, PayloadFormat, SplitConfig
+from stoker.proto.pusher_pb2 import PushDestination, Versioning
 from stoker.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 

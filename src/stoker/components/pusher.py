@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pusher: hands a model to a server by adding a version to the folder that the server watches.
+
+<base_directory>/<version>/    a model that is whole, from the moment it has this name
+<base_directory>/.pushing/     the copy that is being made, or what a push that died has left
+<base_directory>/.last_push    the last version; whoever pushes holds the lock on this file
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from google.protobuf import json_format
+
+from stoker.artifacts import (
+    Artifact,
+    InfraBlessing,
+    Model,
+    ModelBlessing,
+    PushedModel,
+    serving_model_path,
+)
+from stoker.dsl import (
+    BaseComponent,
+    BaseExecutor,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+)
+from stoker.manifest import seal
+from stoker.proto.pusher_pb2 import PushDestination
+
+__all__ = ["Executor", "Pusher", "PusherSpec", "next_version", "push"]
+
+_COPY = ".pushing"
+_LAST_PUSH = ".last_push"
+_STAMPED_MODEL = "stamped_model"
+_MARKERS = {"model_blessing": "BLESSED", "infra_blessing": "INFRA_BLESSED"}
+
+Artifacts = dict[str, list[Artifact]]
+
+
+class PusherSpec(ComponentSpec):
+    """The Pusher's table."""
+
+    INPUTS: ClassVar = {
+        "model": ChannelParameter(type=Model, optional=True),
+        "model_blessing": ChannelParameter(type=ModelBlessing, optional=True),
+        "infra_blessing": ChannelParameter(type=InfraBlessing, optional=True),
+    }
+    OUTPUTS: ClassVar = {"pushed_model": ChannelParameter(type=PushedModel)}
+    PARAMETERS: ClassVar = {
+        "push_destination": ExecutionParameter(type=PushDestination, optional=True),
+        "custom_config": ExecutionParameter(type=str, optional=True),
+    }
+
+
+class Pusher(BaseComponent):
+    """Adds the model to a folder that a server watches, unless a blessing is missing.
+
+    With `infra_blessing` and no `model`, the model that the blessing itself holds is pushed.
+    `custom_config` is for a `custom_executor_spec` that pushes elsewhere.
+    """
+
+    SPEC_CLASS: ClassVar = PusherSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.pusher:Executor")
+    TYPE_NAME: ClassVar = "tfx.components.pusher.component.Pusher"
+    BASE_TYPE: ClassVar = "DEPLOY"
+
+    def __init__(
+        self,
+        model: Channel | None = None,
+        model_blessing: Channel | None = None,
+        infra_blessing: Channel | None = None,
+        push_destination: PushDestination | dict[str, Any] | None = None,
+        custom_config: dict[str, Any] | None = None,
+        custom_executor_spec: ExecutorClassSpec | None = None,
+        *,
+        instance_name: str | None = None,
+    ) -> None:
+        if push_destination is None and custom_executor_spec is None:
+            raise ValueError(
+                "Pusher needs push_destination, such as PushDestination(filesystem="
+                "PushDestination.Filesystem(base_directory='/models/penguin'))."
+            )
+        if model is None and infra_blessing is None:
+            raise ValueError("Pusher needs model, or an infra_blessing that holds one.")
+        spec = PusherSpec(
+            model=model,
+            model_blessing=model_blessing,
+            infra_blessing=infra_blessing,
+            push_destination=push_destination,
+            custom_config=json.dumps(custom_config),
+        )
+        super().__init__(spec, custom_executor_spec, instance_name)
+
+
+class Executor(BaseExecutor):
+    """Pushes to a file system.
+
+    The methods besides `Do` have TFX's names: executors that push elsewhere inherit them.
+    """
+
+    def Do(
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        """Push the model if it is blessed; keep a copy of it as the output."""
+        (pushed_model,) = output_dict["pushed_model"]
+        if not self.CheckBlessing(input_dict):
+            self._MarkNotPushed(pushed_model)
+            return
+        base_directory = _base_directory(exec_properties.get("push_destination"))
+        model_path = self.GetModelPath(input_dict)
+        # First the copy that nobody serves: the push is the last thing that can go wrong.
+        shutil.copytree(model_path, pushed_model.uri, dirs_exist_ok=True)
+        version = push(model_path, base_directory)
+        destination = os.path.join(base_directory, str(version))
+        self._MarkPushed(pushed_model, destination, str(version))
+
+    def CheckBlessing(self, input_dict: Artifacts) -> bool:
+        """Whether every blessing that the pipeline asks for was given."""
+        return all(
+            _is_blessed(input_dict[key], marker)
+            for key, marker in _MARKERS.items()
+            if key in input_dict
+        )
+
+    def GetModelPath(self, input_dict: Artifacts) -> str:
+        """The folder of the model to push: the model's, or the one that the blessing holds."""
+        if models := input_dict.get("model"):
+            return serving_model_path(models[0].uri)
+        for blessing in input_dict.get("infra_blessing", []):
+            stamped = os.path.join(blessing.uri, _STAMPED_MODEL)
+            if os.path.isdir(stamped):
+                return stamped
+        raise ValueError(
+            "Pusher has no model to push: there is no Model, and no infra_blessing that holds one. "
+            "Give it model=trainer.outputs['model']."
+        )
+
+    def _MarkPushed(
+        self, model_push: Artifact, pushed_destination: str, pushed_version: str | None = None
+    ) -> None:
+        model_push.set_int_custom_property("pushed", 1)
+        model_push.set_string_custom_property("pushed_destination", pushed_destination)
+        if pushed_version is not None:
+            model_push.set_string_custom_property("pushed_version", pushed_version)
+
+    def _MarkNotPushed(self, model_push: Artifact) -> None:
+        model_push.set_int_custom_property("pushed", 0)
+
+
+def push(model_path: str, base_directory: str) -> int:
+    """Add a copy of the model to the folder under a new version, which is returned.
+
+    The copy is made and brought to the disk under a hidden name, then renamed: whoever looks sees
+    all of it or nothing, and a push that dies changes nothing that was there.
+    """
+    os.makedirs(base_directory, exist_ok=True)
+    with _lock_to_push(base_directory) as last_push:
+        copy = os.path.join(base_directory, _COPY)
+        if os.path.lexists(copy):
+            shutil.rmtree(copy)
+        shutil.copytree(model_path, copy)
+        seal(copy)
+        version = next_version(
+            now=int(time.time()), last=_read_version(last_push), taken=os.listdir(base_directory)
+        )
+        os.pwrite(last_push, b"%d\n" % version, 0)
+        os.fsync(last_push)
+        os.rename(copy, os.path.join(base_directory, str(version)))
+        _sync(base_directory)
+    return version
+
+
+def next_version(*, now: int, last: int, taken: list[str]) -> int:
+    """The second of the push, or the first number after every version before it."""
+    versions = [int(name) for name in taken if name.isdecimal()]
+    return max(now, *(version + 1 for version in [last, *versions]))
+
+
+@contextlib.contextmanager
+def _lock_to_push(base_directory: str) -> Iterator[int]:
+    """Let one push after the other into a folder; the system frees the lock of one that dies."""
+    descriptor = os.open(os.path.join(base_directory, _LAST_PUSH), os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _read_version(last_push: int) -> int:
+    words = os.pread(last_push, 32, 0).split()
+    return int(words[0]) if words else 0
+
+
+def _sync(directory: str) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_blessed(blessings: list[Artifact], marker: str) -> bool:
+    """The property decides; files from elsewhere have none, and are judged by their marker."""
+    return bool(blessings) and all(
+        one.get_int_custom_property("blessed") == 1
+        if one.has_custom_property("blessed")
+        else os.path.exists(os.path.join(one.uri, marker))
+        for one in blessings
+    )
+
+
+def _base_directory(push_destination: str | None) -> str:
+    destination = json_format.Parse(push_destination or "{}", PushDestination())
+    directory: str = destination.filesystem.base_directory
+    if not directory or "://" in directory:
+        raise ValueError(
+            f"Pusher takes a base_directory on a file system, got {directory!r}. Mount what is "
+            "elsewhere, or give a custom_executor_spec that pushes there."
+        )
+    return os.path.abspath(directory)

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from stoker.artifacts import InfraBlessing, Model, ModelBlessing, PushedModel
+from stoker.components.importer import Importer
+from stoker.components.pusher import Executor, Pusher, next_version, push
+from stoker.dsl import Channel, ExecutorClassSpec, Pipeline, RuntimeParameter
+from stoker.proto.pusher_pb2 import PushDestination
+from stoker.runner import LocalDagRunner
+
+PUSH = "import sys; from stoker.components.pusher import push; push(*sys.argv[1:])"
+
+WATCH = """
+import os, sys
+base, stop = sys.argv[1:]
+seen, broken = set(), []
+print("watching", flush=True)
+done = False
+while not done:
+    done = os.path.exists(stop)
+    for version in [name for name in os.listdir(base) if name.isdecimal()]:
+        folder = os.path.join(base, version)
+        try:
+            expected = open(os.path.join(folder, "saved_model.pb")).read().split()
+            contents = {open(os.path.join(folder, "variables", name)).read() for name in expected}
+        except OSError as error:
+            broken.append(repr(error))
+        else:
+            seen.add(version)
+            if len(expected) != 200 or len(contents) != 1 or len(contents.pop()) != 5000:
+                broken.append(version)
+print(len(seen), *broken)
+"""
+
+
+def artifact(kind, path: Path, **properties):
+    made = kind()
+    path.mkdir(parents=True, exist_ok=True)
+    made.uri = str(path)
+    made.custom_properties.update(properties)
+    return made
+
+
+def write_model(folder: Path, *, letter: str = "a", num_files: int = 1, size: int = 10) -> Path:
+    """A model whose first file lists the others."""
+    names = [f"file-{number}" for number in range(num_files)]
+    (folder / "variables").mkdir(parents=True)
+    for name in names:
+        (folder / "variables" / name).write_text(letter * size)
+    (folder / "saved_model.pb").write_text("\n".join(names))
+    return folder
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def versions_in(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
+@pytest.fixture
+def base(tmp_path) -> Path:
+    return tmp_path / "served"
+
+
+@pytest.fixture
+def model(tmp_path) -> Model:
+    write_model(tmp_path / "model" / "Format-Serving")
+    return artifact(Model, tmp_path / "model")
+
+
+@pytest.fixture
+def do(tmp_path, base, model):
+    """Calls the executor; returns its output."""
+
+    def call(**inputs):
+        pushed = artifact(PushedModel, tmp_path / "pushed")
+        given = {key: [value] if value else [] for key, value in inputs.items()}
+        destination = PushDestination(filesystem={"base_directory": str(base)})
+        values = Pusher(Channel(Model), push_destination=destination).spec.values({})
+        Executor().Do({"model": [model], **given}, {"pushed_model": [pushed]}, values)
+        return pushed
+
+    return call
+
+
+def test_a_model_is_pushed_under_the_second_of_its_push(do, base, model):
+    before = int(time.time())
+
+    pushed = do()
+
+    (version,) = versions_in(base)
+    assert before <= int(version) <= time.time()
+    assert files_below(base / version) == files_below(Path(model.uri, "Format-Serving"))
+    assert pushed.custom_properties == {
+        "pushed": 1,
+        "pushed_destination": str(base / version),
+        "pushed_version": version,
+    }
+
+
+def test_the_output_holds_a_copy_of_the_model(do, model):
+    pushed = do()
+
+    assert files_below(Path(pushed.uri)) == files_below(Path(model.uri, "Format-Serving"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"), [(ModelBlessing, "model_blessing"), (InfraBlessing, "infra_blessing")]
+)
+def test_a_model_that_is_not_blessed_is_not_pushed(do, base, tmp_path, kind, key):
+    pushed = do(**{key: artifact(kind, tmp_path / "blessing", blessed=0)})
+
+    assert pushed.custom_properties == {"pushed": 0}
+    assert not base.exists()
+
+
+def test_a_blessing_that_was_asked_for_and_never_came_is_none(do):
+    assert do(model_blessing=None).get_int_custom_property("pushed") == 0
+
+
+def test_a_model_with_both_blessings_is_pushed(do, tmp_path):
+    pushed = do(
+        model_blessing=artifact(ModelBlessing, tmp_path / "model_blessing", blessed=1),
+        infra_blessing=artifact(InfraBlessing, tmp_path / "infra_blessing", blessed=1),
+    )
+
+    assert pushed.get_int_custom_property("pushed") == 1
+
+
+@pytest.mark.parametrize(("marker", "pushed"), [("BLESSED", 1), ("NOT_BLESSED", 0)])
+def test_a_blessing_from_elsewhere_is_judged_by_its_marker(do, tmp_path, marker, pushed):
+    blessing = artifact(ModelBlessing, tmp_path / "blessing")
+    (tmp_path / "blessing" / marker).touch()
+
+    assert do(model_blessing=blessing).get_int_custom_property("pushed") == pushed
+
+
+def test_without_a_model_the_one_that_the_infra_blessing_holds_is_pushed(tmp_path):
+    stamped = write_model(tmp_path / "blessing" / "stamped_model")
+    blessing = artifact(InfraBlessing, tmp_path / "blessing", blessed=1)
+
+    assert Executor().GetModelPath({"infra_blessing": [blessing]}) == str(stamped)
+
+
+def test_an_infra_blessing_without_a_model_says_what_to_give_instead(tmp_path):
+    with pytest.raises(ValueError, match=r"no model to push.*trainer\.outputs"):
+        Executor().GetModelPath({"infra_blessing": [artifact(InfraBlessing, tmp_path)]})
+
+
+@pytest.mark.parametrize(
+    ("now", "last", "taken", "version"),
+    [
+        (1000, 0, [], 1000),
+        (1000, 1000, ["1000"], 1001),
+        (1000, 0, ["1000", "1001"], 1002),
+        (1000, 2000, [], 2001),
+        (1000, 0, ["3", ".last_push", "notes.txt"], 1000),
+    ],
+)
+def test_a_version_is_later_than_every_one_before(now, last, taken, version):
+    assert next_version(now=now, last=last, taken=taken) == version
+
+
+def test_pushes_within_one_second_do_not_collide(base, tmp_path):
+    model = write_model(tmp_path / "model")
+
+    versions = [push(str(model), str(base)) for _ in range(4)]
+
+    assert versions == sorted(set(versions))
+    assert versions_in(base) == [str(version) for version in versions]
+
+
+def test_the_number_of_a_version_that_was_deleted_is_not_used_again(base, tmp_path):
+    model = write_model(tmp_path / "model")
+    first = push(str(model), str(base))
+    os.rename(base / str(first), tmp_path / "deleted")
+
+    assert push(str(model), str(base)) > first
+
+
+def test_pushes_at_the_same_time_all_arrive(base, tmp_path):
+    model = write_model(tmp_path / "model", num_files=50)
+    command = [sys.executable, "-c", PUSH, str(model), str(base)]
+
+    pushes = [subprocess.Popen(command) for _ in range(4)]
+
+    assert [push.wait() for push in pushes] == [0] * 4
+    assert len(versions_in(base)) == 4
+    assert all(files_below(base / name) == files_below(model) for name in versions_in(base))
+
+
+def test_a_server_that_watches_never_sees_half_a_model(base, tmp_path):
+    base.mkdir()
+    stop = tmp_path / "stop"
+    command = [sys.executable, "-c", WATCH, str(base), str(stop)]
+    models = [
+        write_model(tmp_path / letter, letter=letter, num_files=200, size=5000) for letter in "abcd"
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watcher:
+        assert watcher.stdout.readline() == "watching\n"
+        for model in models:
+            push(str(model), str(base))
+        stop.touch()
+        report = watcher.stdout.read()
+
+    assert report == "4\n"
+
+
+def test_a_push_that_is_killed_changes_nothing_and_the_next_one_cleans_up(base, tmp_path):
+    small, large = (
+        write_model(tmp_path / "small"),
+        write_model(tmp_path / "large", num_files=300, size=100_000),
+    )
+    first = push(str(small), str(base))
+    child = subprocess.Popen([sys.executable, "-c", PUSH, str(large), str(base)])
+    while not (base / ".pushing" / "variables" / "file-0").exists():
+        assert child.poll() is None
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+
+    assert 0 < len(files_below(base / ".pushing")) <= 301
+    assert versions_in(base) == [str(first)]
+    assert files_below(base / str(first)) == files_below(small)
+    second = push(str(large), str(base))
+    assert files_below(base / str(second)) == files_below(large)
+    assert sorted(entry.name for entry in base.iterdir()) == [".last_push", str(first), str(second)]
+
+
+def test_a_pipeline_pushes_to_the_folder_that_is_named_when_it_runs(base, tmp_path, model):
+    importer = Importer(model.uri, Model)
+    pusher = Pusher(
+        model=importer.outputs["result"],
+        push_destination={"filesystem": {"base_directory": RuntimeParameter("where", str)}},
+    )
+    pipeline = Pipeline("pushing", str(tmp_path / "root"), components=[importer, pusher])
+
+    run = LocalDagRunner().run(pipeline, {"where": str(base)})
+
+    (pushed,) = run.outputs["Pusher"]["pushed_model"]
+    assert pushed.get_string_custom_property("pushed_destination") == str(
+        base / versions_in(base)[0]
+    )
+
+
+@pytest.mark.parametrize("directory", ["", "gs://bucket/models"])
+def test_a_destination_that_is_no_folder_says_what_to_do(tmp_path, model, directory):
+    destination = PushDestination(filesystem={"base_directory": directory})
+    values = Pusher(Channel(Model), push_destination=destination).spec.values({})
+    output = {"pushed_model": [artifact(PushedModel, tmp_path / "pushed")]}
+
+    with pytest.raises(ValueError, match="custom_executor_spec"):
+        Executor().Do({"model": [model]}, output, values)
+
+
+def test_a_pusher_without_a_destination_shows_one():
+    with pytest.raises(ValueError, match=r"PushDestination\.Filesystem\(base_directory="):
+        Pusher(model=Channel(Model))
+
+
+def test_a_pusher_without_a_model_says_so():
+    with pytest.raises(ValueError, match="needs model, or an infra_blessing"):
+        Pusher(push_destination=PushDestination())
+
+
+def test_a_custom_executor_needs_no_destination():
+    pusher = Pusher(
+        model=Channel(Model),
+        custom_config={"endpoint": "x"},
+        custom_executor_spec=ExecutorClassSpec(Executor),
+    )
+
+    assert pusher.exec_properties == {"custom_config": '{"endpoint": "x"}'}
