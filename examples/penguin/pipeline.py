@@ -25,6 +25,7 @@ def create_pipeline(root: str, train_steps: int) -> tfx.dsl.Pipeline:
         pipeline_name="penguin",
         pipeline_root=root,
         components=[example_gen, statistics_gen, schema_gen, trainer],
+        enable_cache=True,
     )
 
 

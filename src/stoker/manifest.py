@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self
 
-__all__ = ["FileEntry", "Manifest", "describe", "seal"]
+__all__ = ["FileEntry", "Manifest", "describe", "manifest_file", "seal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,17 @@ class Manifest:
         with open(path, encoding="utf-8") as file:
             record = json.load(file)
         return cls(tuple(FileEntry(**entry) for entry in record["files"]))
+
+
+def manifest_file(uri: str) -> str:
+    """Where the manifest of the artifact at `<root>/<node>/<key>/<execution id>` is.
+
+    The URI of a value is a file in that directory.
+    """
+    directory = os.path.dirname(uri) if os.path.basename(uri) == "value" else uri
+    folder, execution_id = os.path.split(directory)
+    root, node, key = os.path.dirname(os.path.dirname(folder)), *folder.split(os.sep)[-2:]
+    return os.path.join(root, ".stoker", "manifests", node, key, f"{execution_id}.json")
 
 
 def describe(uri: str) -> Manifest:

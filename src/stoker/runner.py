@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WHEN steps run: order, resolve, launch, publish. The only writer of metadata.
+"""WHEN steps run: order, resolve, cache, launch, publish. The only writer of metadata.
 
-For each step: its inputs are resolved, an execution is recorded with its outputs PENDING, a
-launcher runs the Task, the files are sealed, and one transaction makes the outputs LIVE.
+For each step: its inputs are resolved; if nothing changed since an earlier execution, that one's
+outputs are given again; else a launcher runs the Task, and the execution is published.
 """
 
 import contextlib
@@ -10,10 +10,11 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from stoker import cache
 from stoker.artifacts import STANDARD_TYPES, Artifact, ValueArtifact
 from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
@@ -23,16 +24,19 @@ from stoker.dsl.executor import reference_to
 from stoker.dsl.parameters import names_in, substitute
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StepFailed
+from stoker.file_digests import FileDigests
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.liveness import hold_run_lock, is_alive
-from stoker.manifest import seal
-from stoker.metadata.records import EventType, ExecutionState
+from stoker.metadata.records import ExecutionState
+from stoker.progress import Console
+from stoker.secrets import masked
 from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task
 from stoker.user_module.imports import find_module
 from stoker.user_module.keras_choice import choose_keras
 
 if TYPE_CHECKING:
+    from stoker.execution import Execution
     from stoker.metadata.store import Store
 
 __all__ = ["LocalDagRunner", "Run", "intercept"]
@@ -55,17 +59,32 @@ class LocalDagRunner:
         """`config` is accepted for TFX's pipelines; it configures platforms of TFX's own."""
         self._launcher = launcher
 
-    def run(self, pipeline: Pipeline, parameters: Mapping[str, Any] | None = None, **_: Any) -> Run:
-        """Run every step of a pipeline; `parameters` are the values of its RuntimeParameters."""
+    def run(
+        self,
+        pipeline: Pipeline,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        force: Collection[str] = (),
+        **_: Any,
+    ) -> Run:
+        """Run every step of a pipeline.
+
+        `parameters` are the values of its RuntimeParameters; the steps in `force` run even if
+        nothing changed.
+        """
         given = {**(parameters or {}), **_interception.parameters}
-        return _run(pipeline, given, self._launcher or Processes())
+        forced = {*force, *_interception.force}
+        run = _run(pipeline, given, forced, self._launcher or Processes())
+        _interception.runs.append(run)
+        return run
 
 
 @dataclass
 class _Interception:
     """What `stoker run` adds to the run that a pipeline file starts."""
 
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    force: Collection[str] = ()
     runs: list[Run] = field(default_factory=list)
 
 
@@ -73,17 +92,20 @@ _interception = _Interception()
 
 
 @contextlib.contextmanager
-def intercept(parameters: Mapping[str, Any]) -> Iterator[list[Run]]:
-    """Take over the runs that are started inside: add parameters, and keep their results."""
-    _interception.parameters, _interception.runs = dict(parameters), []
+def intercept(parameters: Mapping[str, Any], force: Collection[str] = ()) -> Iterator[list[Run]]:
+    """Take over the runs that are started inside: add to them, and keep their results."""
+    global _interception
+    _interception = _Interception(parameters, force)
     try:
         yield _interception.runs
     finally:
-        _interception.parameters, _interception.runs = {}, []
+        _interception = _Interception()
 
 
-def _run(pipeline: Pipeline, given: dict[str, Any], launcher: Launcher) -> Run:
-    _check_parameters(pipeline, given)
+def _run(
+    pipeline: Pipeline, given: dict[str, Any], forced: Collection[str], launcher: Launcher
+) -> Run:
+    _check_names(pipeline, given, forced)
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
     os.makedirs(root, exist_ok=True)
     environments = {
@@ -91,23 +113,28 @@ def _run(pipeline: Pipeline, given: dict[str, Any], launcher: Launcher) -> Run:
         for node in pipeline.components
         if isinstance(node, BaseComponent)
     }
-    with contextlib.closing(launcher):
-        # First of all, since importing TensorFlow takes longer than all that comes before it.
-        launcher.prepare(dict.fromkeys(environments.values()))
+    config = pipeline.store_config(root)
+    with contextlib.closing(launcher), contextlib.closing(Console()) as console:
+        if not (pipeline.enable_cache and config.exists()):
+            # First of all, since importing TensorFlow takes longer than all that comes before it.
+            launcher.prepare(dict.fromkeys(environments.values()))
         from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
 
         with (
-            Store(pipeline.store_config(root)) as store,
+            Store(config) as store,
             hold_run_lock(os.path.join(root, ".stoker", "runs")) as (run_id, lock_file),
         ):
             steps = _Steps(
                 pipeline=pipeline,
                 given=given,
+                forced=forced,
                 root=root,
                 run_id=run_id,
                 store=store,
                 launcher=launcher,
+                console=console,
                 environments=environments,
+                digest=FileDigests(os.path.join(root, ".stoker", "digests.json")),
             )
             steps.close_dead_runs()
             store.begin_run(
@@ -115,32 +142,37 @@ def _run(pipeline: Pipeline, given: dict[str, Any], launcher: Launcher) -> Run:
             )
             for node in pipeline.components:
                 steps.run(node)
-    run = Run(
+        console.step(f"Run {run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
+        for line in _where_outputs_are(steps.published):
+            console.step(f"  {line}")
+    return Run(
         id=run_id,
         pipeline_name=pipeline.pipeline_name,
         pipeline_root=root,
         outputs=steps.published,
     )
-    _interception.runs.append(run)
-    _say_where(run)
-    return run
 
 
-def _say_where(run: Run) -> None:
-    _say(f"Run {run.id} of {run.pipeline_name!r} is done. Its outputs:")
-    for node_id, outputs in run.outputs.items():
+def _where_outputs_are(published: Mapping[str, ArtifactMap]) -> Iterator[str]:
+    for node_id, outputs in published.items():
         for key, artifacts in outputs.items():
             for artifact in artifacts:
-                _say(f"  {node_id}.{key}: {artifact.uri.removeprefix(os.getcwd() + os.sep)}")
+                yield f"{node_id}.{key}: {artifact.uri.removeprefix(os.getcwd() + os.sep)}"
 
 
-def _check_parameters(pipeline: Pipeline, given: Mapping[str, Any]) -> None:
+def _check_names(pipeline: Pipeline, given: Mapping[str, Any], forced: Collection[str]) -> None:
     values = [pipeline.pipeline_root, *(node.exec_properties for node in pipeline.components)]
     known = set().union(*map(names_in, values))
     if unknown := sorted(set(given) - known):
         raise ValueError(
             f"The pipeline {pipeline.pipeline_name!r} has no runtime parameter {unknown[0]!r}; "
             f"it has {', '.join(sorted(known)) or 'none'}."
+        )
+    nodes = [node.id for node in pipeline.components]
+    if unknown := sorted(set(forced) - set(nodes)):
+        raise ValueError(
+            f"The pipeline {pipeline.pipeline_name!r} has no step {unknown[0]!r} to force; "
+            f"it has {', '.join(nodes)}."
         )
 
 
@@ -150,11 +182,14 @@ class _Steps:
 
     pipeline: Pipeline
     given: dict[str, Any]
+    forced: Collection[str]
     root: str
     run_id: str
     store: "Store"
     launcher: Launcher
+    console: Console
     environments: Mapping[str, Environment]
+    digest: FileDigests
     published: dict[str, ArtifactMap] = field(default_factory=dict)
 
     def close_dead_runs(self) -> None:
@@ -174,7 +209,7 @@ class _Steps:
             case Resolver():
                 self._resolve(node)
             case BaseComponent():
-                self._launch(node)
+                self._run_component(node)
             case _:
                 raise TypeError(f"{node!r} is not a component that this runner can run.")
 
@@ -187,7 +222,7 @@ class _Steps:
             if same and not node.reimport:
                 execution.refer_to({node.output_key: same[-1:]})
             else:
-                execution.publish({node.output_key: [artifact]})
+                execution.adopt({node.output_key: [artifact]})
 
     def _resolve(self, node: Resolver) -> None:
         candidates = {
@@ -202,18 +237,80 @@ class _Steps:
         found = node.resolve(candidates, self.store)
         if not any(found.values()):
             wanted = " and ".join(channel.type_name for channel in node.inputs.values())
-            _say(f"{node.id}: no {wanted} yet; the steps that asked for it go on without")
+            self.console.step(f"{node.id}: no {wanted} yet; the steps that want it go on without")
         with self._execution(node, {}, node.exec_properties) as execution:
             execution.refer_to(found)
 
-    def _launch(self, node: BaseComponent) -> None:
+    def _run_component(self, node: BaseComponent) -> None:
         inputs = self._inputs_of(node)
-        environment = self.environments[node.id]
         parameters = node.spec.values(self.given)
+        parts: Mapping[str, str] = {}
+        decision: cache.Reuse | cache.Run = cache.Run("miss: Pipeline(enable_cache=False)")
+        if self.pipeline.enable_cache:
+            parts = self._parts_of(node, inputs, parameters)
+            decision = self._decide(node, parts)
+        properties = {
+            **masked(parameters),
+            "cache_explanation": decision.explanation,
+            "cache_parts": dict(parts),
+            "cache_key": cache.key_of(parts) if parts else "",
+        }
+        if isinstance(decision, cache.Reuse):
+            with self._execution(node, inputs, properties, how="cached") as execution:
+                execution.reuse(self.store.outputs(decision.execution_id))
+        else:
+            self._launch(node, inputs, parameters, properties)
+
+    def _parts_of(
+        self, node: BaseComponent, inputs: ArtifactMap, parameters: Mapping[str, Any]
+    ) -> Mapping[str, str]:
+        parts = cache.parts_of(
+            node,
+            inputs=inputs,
+            parameters=parameters,
+            environment=self.environments[node.id],
+            digest=self.digest,
+            import_paths=_import_paths(),
+        )
+        self.digest.save()
+        return parts
+
+    def _decide(self, node: BaseComponent, parts: Mapping[str, str]) -> cache.Reuse | cache.Run:
+        if node.id in self.forced:
+            return cache.Run("miss: asked for with --force")
+        decision = cache.decide(
+            parts,
+            self._past(node, newest=10, having={"cache_key": cache.key_of(parts)}),
+            next(iter(self._past(node, newest=1)), None),
+            self.digest,
+        )
+        if isinstance(decision, cache.Reuse):
+            wrong = cache.damage(self.store.outputs(decision.execution_id))
+            return cache.Run(f"miss: {wrong}") if wrong else decision
+        return decision
+
+    def _past(self, node: Node, **wanted: Any) -> list[cache.Past]:
+        """Earlier executions of a step that ended well, newest first."""
+        executions = self.store.executions(
+            pipeline_name=self.pipeline.pipeline_name,
+            node_id=node.id,
+            states=(ExecutionState.COMPLETE,),
+            **wanted,
+        )
+        return [cache.Past.of(execution) for execution in reversed(executions)]
+
+    def _launch(
+        self,
+        node: BaseComponent,
+        inputs: ArtifactMap,
+        parameters: Mapping[str, Any],
+        properties: Mapping[str, Any],
+    ) -> None:
+        environment = self.environments[node.id]
+        self.launcher.prepare(self._environments_from(node))
         if environment.keras:
-            _say(f"{node.id}: Keras {environment.keras}, because {environment.reason}")
-        with self._execution(node, inputs, parameters) as execution:
-            tmp_dir = os.path.join(self.root, ".stoker", "tmp", self.run_id, node.id)
+            self.console.step(f"{node.id}: Keras {environment.keras}, because {environment.reason}")
+        with self._execution(node, inputs, properties, writes=True) as execution:
             task = Task(
                 pipeline_name=self.pipeline.pipeline_name,
                 run_id=self.run_id,
@@ -224,7 +321,8 @@ class _Steps:
                 outputs=execution.outputs,
                 parameters=parameters,
                 artifact_classes=_users_artifact_classes(node),
-                tmp_dir=tmp_dir,
+                tmp_dir=os.path.join(self.root, ".stoker", "tmp", self.run_id, node.id),
+                log_file=self._log_file(node, execution),
                 beam_pipeline_args=tuple(
                     node.beam_pipeline_args or self.pipeline.beam_pipeline_args
                 ),
@@ -232,13 +330,27 @@ class _Steps:
                 argv=tuple(sys.argv),
                 environment=environment,
             )
-            for artifact in _all(execution.outputs):
-                _make_room(artifact)
             try:
-                outcome = self.launcher.launch(task)
+                outcome = self.launcher.launch(task, self.console)
+                outputs = _succeeded(node, outcome)
+                if node.check:
+                    task = replace(task, executor=node.check, outputs=outputs)
+                    outputs = _succeeded(node, self.launcher.launch(task, self.console))
             finally:
-                shutil.rmtree(tmp_dir, ignore_errors=True)
-            execution.publish(_succeeded(node, outcome))
+                shutil.rmtree(task.tmp_dir, ignore_errors=True)
+            loaded = {path: self.digest(path) for path in outcome.loaded_files}
+            execution.publish(outputs, {"loaded_files": loaded})
+
+    def _environments_from(self, node: Node) -> list[Environment]:
+        """What this step and those after it need."""
+        rest = self.pipeline.components[self.pipeline.components.index(node) :]
+        return [self.environments[one.id] for one in rest if one.id in self.environments]
+
+    def _log_file(self, node: Node, execution: "Execution") -> str:
+        """A Trainer's log belongs to its ModelRun; others' are kept with the runner's own files."""
+        if run := execution.outputs.get("model_run"):
+            return os.path.join(run[0].uri, "log.txt")
+        return os.path.join(self.root, ".stoker", "logs", node.id, f"{execution.id}.txt")
 
     def _inputs_of(self, node: BaseComponent) -> dict[str, list[Artifact]]:
         """What the steps before have published for each input."""
@@ -261,82 +373,31 @@ class _Steps:
 
     @contextlib.contextmanager
     def _execution(
-        self, node: Node, inputs: ArtifactMap, parameters: Mapping[str, Any]
-    ) -> Iterator["_Execution"]:
-        """Record an execution before it runs, and close it however it ends."""
-        started = time.monotonic()
-        execution = _Execution(store=self.store, root=self.root, node=node)
-        execution.begin(self.pipeline.pipeline_name, self.run_id, inputs, parameters)
-        try:
-            yield execution
-        except KeyboardInterrupt:
-            self.store.close_execution(
-                execution.id, ExecutionState.CANCELED, "Stopped by the user."
-            )
-            raise
-        except BaseException as error:
-            self.store.close_execution(execution.id, ExecutionState.FAILED, _report(error))
-            raise
-        self.published[node.id] = execution.outputs
-        position = len(self.published)
-        took = time.monotonic() - started
-        _say(f"[{position}/{len(self.pipeline.components)}] {node.id} done in {took:.2f} s")
-
-
-@dataclass(kw_only=True)
-class _Execution:
-    """One execution of one step in the store: begun, then published."""
-
-    store: "Store"
-    root: str
-    node: Node
-    id: int = 0
-    outputs: ArtifactMap = field(default_factory=dict)
-
-    def begin(
         self,
-        pipeline_name: str,
-        run_id: str,
+        node: Node,
         inputs: ArtifactMap,
-        parameters: Mapping[str, Any],
-    ) -> None:
-        """Record the execution as RUNNING, with the outputs that it will write as PENDING."""
-        self.id = self.store.begin_execution(
-            pipeline_name=pipeline_name,
-            run_id=run_id,
-            node_id=self.node.id,
-            type_name=self.node.type_name,
-            base_type=self.node.BASE_TYPE,
-            properties=parameters,
+        properties: Mapping[str, Any],
+        *,
+        writes: bool = False,
+        how: str = "done",
+    ) -> Iterator["Execution"]:
+        """Record an execution before it runs, and close it however it ends."""
+        from stoker.execution import Execution
+
+        started = time.monotonic()
+        execution = Execution(store=self.store, root=self.root, node=node)
+        execution.begin(
+            pipeline_name=self.pipeline.pipeline_name,
+            run_id=self.run_id,
             inputs=inputs,
-            outputs=self._pending,
-            at_least=_first_free_id(self.root, self.node),
+            properties=properties,
+            writes=writes,
         )
-
-    def _pending(self, execution_id: int) -> ArtifactMap:
-        if isinstance(self.node, BaseComponent):
-            self.outputs = {
-                key: [_new_output(self.root, self.node, key, execution_id)]
-                for key in self.node.outputs
-            }
-        return self.outputs
-
-    def publish(self, outputs: ArtifactMap) -> None:
-        """Seal the files, write their manifests, then make everything LIVE in one transaction."""
-        for key, artifacts in outputs.items():
-            for index, artifact in enumerate(artifacts):
-                manifest = seal(artifact.uri)
-                artifact.custom_properties["content_digest"] = manifest.digest
-                name = f"{self.id}.json" if index == 0 else f"{self.id}-{index}.json"
-                folder = os.path.join(self.root, ".stoker", "manifests", self.node.id, key)
-                manifest.write(os.path.join(folder, name))
-        self.store.publish(self.id, outputs)
-        self.outputs = outputs
-
-    def refer_to(self, outputs: ArtifactMap) -> None:
-        """Publish artifacts that are LIVE already."""
-        self.store.publish(self.id, outputs, event=EventType.INTERNAL_OUTPUT)
-        self.outputs = outputs
+        with execution.closed_on_failure():
+            yield execution
+        self.published[node.id] = execution.outputs
+        position = f"[{len(self.published)}/{len(self.pipeline.components)}]"
+        self.console.step(f"{position} {node.id} {how} in {time.monotonic() - started:.2f} s")
 
 
 def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environment:
@@ -353,40 +414,11 @@ def _import_paths() -> tuple[str, ...]:
     return tuple(path or os.getcwd() for path in sys.path)
 
 
-def _first_free_id(root: str, node: Node) -> int:
-    """One more than the highest number of an output directory: none is ever written twice."""
-    numbers = [0]
-    for key in node.outputs:
-        with contextlib.suppress(FileNotFoundError):
-            names = os.listdir(os.path.join(root, node.id, key))
-            numbers += [int(name) for name in names if name.isdigit()]
-    return max(numbers) + 1
-
-
-def _new_output(root: str, node: BaseComponent, key: str, execution_id: int) -> Artifact:
-    channel = node.outputs[key]
-    artifact = channel.type()
-    for declared in channel.get():  # old components put properties on an artifact of the channel
-        artifact.properties |= declared.properties
-        artifact.custom_properties |= declared.custom_properties
-    artifact.properties |= channel.additional_properties
-    artifact.custom_properties |= channel.additional_custom_properties
-    artifact.uri = os.path.join(root, node.id, key, str(execution_id))
-    if isinstance(artifact, ValueArtifact):
-        artifact.uri = os.path.join(artifact.uri, "value")
-    return artifact
-
-
 def _from_outside(artifact: Artifact) -> Artifact:
     """A copy for this run; an id that the artifact has may be from another run's store."""
     copied = type(artifact).from_dict({**artifact.to_dict(), "id": 0})
     copied.uri = os.path.abspath(artifact.uri)
     return copied
-
-
-def _make_room(artifact: Artifact) -> None:
-    is_file = isinstance(artifact, ValueArtifact)
-    os.makedirs(os.path.dirname(artifact.uri) if is_file else artifact.uri)
 
 
 def _users_artifact_classes(node: Node) -> dict[str, str]:
@@ -399,20 +431,15 @@ def _users_artifact_classes(node: Node) -> dict[str, str]:
     }
 
 
-def _all(artifacts: ArtifactMap) -> Iterator[Artifact]:
-    return (artifact for many in artifacts.values() for artifact in many)
-
-
-def _succeeded(node: Node, outcome: Outcome) -> ArtifactMap:
+def _succeeded(node: Node, outcome: Outcome) -> dict[str, list[Artifact]]:
     """The outputs, with what the executor said about them; raises if it failed."""
     if outcome.canceled:
         raise KeyboardInterrupt
     if outcome.failure:
         raise _as_error(node, outcome.failure)
-    result: dict[str, list[Artifact]] = {}
+    result = {}
     for key, records in outcome.outputs.items():
-        kind = node.outputs[key].type
-        artifacts = [kind.from_dict(record) for record in records]
+        artifacts = [node.outputs[key].type.from_dict(record) for record in records]
         # A value that the function did not return has no file.
         result[key] = [
             one
@@ -425,15 +452,6 @@ def _succeeded(node: Node, outcome: Outcome) -> ArtifactMap:
 def _as_error(node: Node, failure: Failure) -> StepFailed:
     """The user's own traceback is shown first, then what the runner has to say."""
     if failure.traceback:
-        _say(failure.traceback.rstrip())
+        print(failure.traceback.rstrip(), file=sys.stderr, flush=True)
     message = f"{node.id} failed: {failure.kind}: {failure.message}"
     return StepFailed(f"{message}\n{failure.hint}".rstrip(), failure.traceback)
-
-
-def _report(error: BaseException) -> str:
-    """What the store keeps of an error: the user's traceback, where there is one."""
-    return "\n".join(filter(None, (getattr(error, "traceback", ""), str(error))))
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ interpreter, or on another machine.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -57,6 +57,7 @@ class Task:
     artifact_classes: Mapping[str, str] = field(default_factory=dict)
     """The users' own artifact types: type name to where its class is, written as for `executor`."""
     tmp_dir: str = ""
+    log_file: str = ""
     beam_pipeline_args: tuple[str, ...] = ()
     import_paths: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
@@ -94,13 +95,22 @@ class Outcome:
     """The output artifacts as `Artifact.to_dict` gives them, with the properties that were set."""
     failure: Failure | None = None
     canceled: bool = False
+    loaded_files: Sequence[str] = ()
+    """The user's own files that were loaded, known only now."""
 
     def to_json(self) -> str:
         """This outcome as one line of JSON."""
         failure = self.failure and {
             name: getattr(self.failure, name) for name in Failure.__dataclass_fields__
         }
-        return json.dumps({"outputs": self.outputs, "failure": failure, "canceled": self.canceled})
+        return json.dumps(
+            {
+                "outputs": self.outputs,
+                "failure": failure,
+                "canceled": self.canceled,
+                "loaded_files": list(self.loaded_files),
+            }
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Self:

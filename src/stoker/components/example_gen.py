@@ -54,13 +54,28 @@ class FileBasedExampleGenSpec(ComponentSpec):
     OUTPUTS: ClassVar = {"examples": ChannelParameter(type=Examples)}
 
 
-class CsvExampleGen(BaseComponent):
-    """CSV files with a header, split 2:1 into train and eval unless told otherwise."""
+class _FileBasedExampleGen(BaseComponent):
+    """What ExampleGens that read files have in common."""
 
     SPEC_CLASS = FileBasedExampleGenSpec
+    BASE_TYPE = "PROCESS"
+
+    def external_files(self, parameters: dict[str, Any]) -> list[str]:
+        """Every file that the input patterns match; none if that is an error, which `Do` tells."""
+        from stoker.examples.files import matching_files
+
+        given = json_format.Parse(parameters["input_config"], example_gen_pb2.Input())
+        patterns = [_pattern(parameters["input_base"], split.pattern) for split in given.splits]
+        with contextlib.suppress(BadData):
+            return matching_files(patterns)
+        return []
+
+
+class CsvExampleGen(_FileBasedExampleGen):
+    """CSV files with a header, split 2:1 into train and eval unless told otherwise."""
+
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.example_gen:CsvExecutor")
     TYPE_NAME = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
-    BASE_TYPE = "PROCESS"
     PRELOAD = ("stoker.examples.csv", "stoker.examples.encode", "stoker.examples.tfrecord")
 
     def __init__(
@@ -78,13 +93,11 @@ class CsvExampleGen(BaseComponent):
         super().__init__(spec, instance_name=instance_name)
 
 
-class ImportExampleGen(BaseComponent):
+class ImportExampleGen(_FileBasedExampleGen):
     """TFRecords of tf.Examples, gzip or plain, split like those of CsvExampleGen."""
 
-    SPEC_CLASS = FileBasedExampleGenSpec
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.example_gen:ImportExecutor")
     TYPE_NAME = "tfx.components.example_gen.import_example_gen.component.ImportExampleGen"
-    BASE_TYPE = "PROCESS"
     PRELOAD = ("stoker.examples.tfrecord",)
 
     def __init__(

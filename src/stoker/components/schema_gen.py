@@ -114,6 +114,9 @@ class ImportSchemaGen(BaseComponent):
     ) -> None:
         super().__init__(ImportSchemaGenSpec(schema_file=schema_file), instance_name=instance_name)
 
+    def external_files(self, parameters: dict[str, Any]) -> list[str]:  # noqa: D102
+        return [parameters["schema_file"]]
+
 
 class ImportSchemaExecutor(BaseExecutor):
     """Copies a schema, comments and all, once it is known to parse."""

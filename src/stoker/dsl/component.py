@@ -285,6 +285,8 @@ class BaseComponent(Node):
 
     SPEC_CLASS: ClassVar[type[ComponentSpec]]
     EXECUTOR_SPEC: ClassVar[ExecutorClassSpec]
+    check: str | None = None
+    """An executor that looks at what was written before it is published; it may refuse it."""
     PRELOAD: ClassVar[tuple[str, ...]] = ()
     """What a worker imports before it is needed, for executors that load no user code."""
 
@@ -319,6 +321,10 @@ class BaseComponent(Node):
         if where.endswith(".py"):
             return UserCode(module_file=where)
         return None if where.split(".")[0] == "stoker" else UserCode(module=where)
+
+    def external_files(self, parameters: dict[str, Any]) -> list[str]:  # noqa: ARG002
+        """The files from outside the pipeline that the step reads: its result depends on them."""
+        return []
 
     def with_beam_pipeline_args(self, beam_pipeline_args: list[str]) -> Self:
         """Run this component's Beam pipelines, if it has any, with these flags."""

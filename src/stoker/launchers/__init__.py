@@ -2,11 +2,21 @@
 """WHERE a task runs: in this process, or in fresh ones."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from stoker.task import Environment, Outcome, Task
 
-__all__ = ["Launcher"]
+__all__ = ["Launcher", "Watcher"]
+
+
+class Watcher(Protocol):
+    """Who sees what a task does while it runs."""
+
+    def output(self, data: bytes, *, error: bool) -> None:
+        """The task printed something."""
+
+    def event(self, record: dict[str, Any]) -> None:
+        """The task reported on its progress."""
 
 
 class Launcher(Protocol):
@@ -15,7 +25,7 @@ class Launcher(Protocol):
     def prepare(self, environments: Iterable[Environment]) -> None:
         """Get ready for tasks that need these environments."""
 
-    def launch(self, task: Task) -> Outcome:
+    def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task; never raise for what the user's code did."""
 
     def close(self) -> None:

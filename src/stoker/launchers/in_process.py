@@ -5,8 +5,10 @@ import os
 import sys
 from collections.abc import Iterable
 
+from stoker.launchers import Watcher
 from stoker.launchers.template import prepare
 from stoker.launchers.worker import execute
+from stoker.progress import set_sink
 from stoker.task import Environment, Outcome, Task
 
 __all__ = ["InProcess"]
@@ -27,19 +29,21 @@ class InProcess:
                 "Use the default launcher, or set Trainer(keras=…) to the same for all."
             )
 
-    def launch(self, task: Task) -> Outcome:
-        """Run a task here."""
+    def launch(self, task: Task, watcher: Watcher) -> Outcome:
+        """Run a task here; what it prints goes where this process prints."""
         if "tensorflow" in sys.modules:
             _check_keras(task.environment)
         else:
             prepare(task.environment)
         paths, argv = list(sys.path), list(sys.argv)
+        set_sink(watcher.event)
         try:
             return execute(task.to_json())
         except KeyboardInterrupt:
             return Outcome(canceled=True)
         finally:
             sys.path[:], sys.argv = paths, argv
+            set_sink(None)
 
     def close(self) -> None:
         """Nothing to end."""

@@ -4,7 +4,8 @@
     runner ──control socket──▶ template ──fork──▶ worker
        ▲                          │                 │
        └────── exit status ◀──────┘                 │
-       └────── channel: the Outcome ◀───────────────┘
+       └────── channel: progress, the Outcome ◀─────┤
+       └────── standard output and error ◀──────────┘
 
 The channel is the worker's lifeline too: when the runner's end closes, the worker ends itself.
 """
@@ -19,9 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 
+from stoker.launchers import Watcher
 from stoker.launchers.template import LENGTH_BYTES
 from stoker.task import Environment, Failure, Outcome, Task
 
@@ -50,7 +52,7 @@ class Processes:
             if kind not in self._templates:
                 self._templates[kind] = _Template(environment, fork=self._fork)
 
-    def launch(self, task: Task) -> Outcome:
+    def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in a fresh process; Ctrl-C stops the process and gives a canceled Outcome."""
         self.prepare([task.environment])
         kind = _kind(task.environment)
@@ -58,7 +60,7 @@ class Processes:
         if not self._fork:  # a single-use process: start the next one while this one works
             self._templates[kind] = _Template(template.environment, fork=False)
         try:
-            with _Worker(template, task) as worker:
+            with _Worker(template, task, watcher) as worker:
                 try:
                     return worker.outcome()
                 except KeyboardInterrupt:
@@ -128,37 +130,52 @@ class _Template:
 class _Worker:
     """A worker process, seen from the runner."""
 
-    def __init__(self, template: _Template, task: Task) -> None:
+    def __init__(self, template: _Template, task: Task, watcher: Watcher) -> None:
         self._template = template
+        self._watcher = watcher
+        self._outcome: Outcome | None = None
+        self._unread = b""
+        self._exit = b""
         self._channel, theirs = socket.socketpair()
-        self._exit_read, exit_write = os.pipe()
+        exit_read, exit_write = os.pipe()
+        out_read, out_write = os.pipe()
+        err_read, err_write = os.pipe()
+        self._exit_read = exit_read
+        self._read: dict[int, Callable[[bytes], None]] = {
+            self._channel.fileno(): self._hear,
+            exit_read: self._note_exit,
+            out_read: lambda data: self._show(data, error=False),
+            err_read: lambda data: self._show(data, error=True),
+        }
+        os.makedirs(os.path.dirname(task.log_file), exist_ok=True)
+        self._log = open(task.log_file, "ab", buffering=0)  # noqa: SIM115
         try:
-            template.send(task, [theirs.fileno(), exit_write, 1, 2])
+            template.send(task, [theirs.fileno(), exit_write, out_write, err_write])
         finally:
             theirs.close()
-            os.close(exit_write)
-        self._received = b""
-        self._exit = b""
+            for fd in (exit_write, out_write, err_write):
+                os.close(fd)
 
     def __enter__(self) -> "_Worker":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._channel.close()
-        os.close(self._exit_read)
+        channel = self._channel.detach()
+        for fd in {channel, *self._read}:
+            os.close(fd)
+        self._log.close()
 
     def outcome(self) -> Outcome:
         """Wait until the process has ended; say how."""
         self._wait_for_exit(None)
-        if self._received:
-            return Outcome.from_json(self._received.decode())
-        return Outcome(failure=self._death())
+        return self._outcome or Outcome(failure=self._death())
 
     def stop(self) -> None:
         """End the process and what it started: politely, then not."""
-        self._read_exit(0.5)
-        if not self._exit:
-            return
+        while not self._exit:  # the template has not said yet which process it is
+            if not select.select([self._exit_read], [], [], _GRACE_SECONDS)[0]:
+                return
+            self._read_from(self._exit_read)
         group = int(self._exit.split()[0])
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
@@ -167,33 +184,43 @@ class _Worker:
                 return
 
     def _wait_for_exit(self, seconds: float | None) -> bool:
-        """Read both ends until the exit pipe closes; False when `seconds` have passed before."""
+        """Read from all ends until the exit pipe closes; False when `seconds` have passed."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        open_ends: list[int] = [self._channel.fileno(), self._exit_read]
-        while self._exit_read in open_ends:
+        while self._exit_read in self._read:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready, _, _ = select.select(open_ends, [], [], left)
+            ready, _, _ = select.select(list(self._read), [], [], left)
             if not ready:
                 return False
-            if self._channel.fileno() in ready:
-                part = self._channel.recv(1 << 20)
-                self._received += part
-                if not part:
-                    open_ends.remove(self._channel.fileno())
-            if self._exit_read in ready and not self._read_exit(0):
-                open_ends.remove(self._exit_read)
-        self._channel.setblocking(False)
-        with contextlib.suppress(BlockingIOError):
-            while part := self._channel.recv(1 << 20):
-                self._received += part
+            for fd in ready:
+                self._read_from(fd)
+        # The process is gone; what it wrote last may still be on its way to us.
+        while ready := select.select(list(self._read), [], [], 0)[0]:
+            for fd in ready:
+                self._read_from(fd)
         return True
 
-    def _read_exit(self, seconds: float) -> bool:
-        """Read what the exit pipe has; False at its end."""
-        ready, _, _ = select.select([self._exit_read], [], [], seconds)
-        part = os.read(self._exit_read, 4096) if ready else b""
-        self._exit += part
-        return bool(part)
+    def _read_from(self, fd: int) -> None:
+        if data := os.read(fd, 1 << 18):
+            self._read[fd](data)
+        else:
+            del self._read[fd]
+            if fd != self._channel.fileno():
+                os.close(fd)
+
+    def _hear(self, data: bytes) -> None:
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for message in map(json.loads, lines):
+            if "outcome" in message:
+                self._outcome = Outcome.from_json(message["outcome"])
+            else:
+                self._watcher.event(message["event"])
+
+    def _note_exit(self, data: bytes) -> None:
+        self._exit += data
+
+    def _show(self, data: bytes, *, error: bool) -> None:
+        self._log.write(data)
+        self._watcher.output(data, error=error)
 
     def _death(self) -> Failure:
         """Why there is no outcome: the worker was killed, or the template never came up."""

@@ -18,9 +18,10 @@ import socket
 import sys
 import threading
 import warnings
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stoker.launchers.worker import execute
+from stoker.progress import set_sink
 from stoker.task import Environment
 from stoker.user_module.keras_alias import alias_keras, prepare_keras
 from stoker.user_module.tft_compat import tolerate_pop
@@ -165,13 +166,22 @@ def _work(task: str, channel_fd: int, out: int, err: int) -> NoReturn:
     for source, target in ((out, 1), (err, 2)):
         os.dup2(source, target)
         os.close(source)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     channel = socket.socket(fileno=channel_fd)
     threading.Thread(target=_end_with_the_runner, args=(channel,), daemon=True).start()
+    sending = threading.Lock()
+
+    def send(**message: Any) -> None:
+        with sending:
+            channel.sendall(json.dumps(message).encode() + b"\n")
+
+    set_sink(lambda record: send(event=record))
     outcome = execute(task)
-    channel.sendall(outcome.to_json().encode() + b"\n")
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
+    send(outcome=outcome.to_json())
     # Not sys.exit: TensorFlow's threads can hold an interpreter back for many seconds.
     os._exit(0)
 

@@ -12,6 +12,7 @@ from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.errors import StokerError
 from stoker.task import Failure, Outcome, Task
+from stoker.user_module.fingerprint import loaded_files
 from stoker.user_module.keras_choice import wrong_keras_hint
 from stoker.user_module.loader import load_object
 
@@ -36,7 +37,10 @@ def execute(task_json: str) -> Outcome:
         )
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         return Outcome(failure=_failure(error, task))
-    return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
+    return Outcome(
+        outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()},
+        loaded_files=loaded_files(),
+    )
 
 
 def _artifact_classes(task: Task) -> dict[str, type[Artifact]]:

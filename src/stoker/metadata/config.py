@@ -34,6 +34,10 @@ class StoreConfig:
         """The file of an SQLite store, or None for a server."""
         return self.url.removeprefix(_SQLITE) if self.url.startswith(_SQLITE) else None
 
+    def exists(self) -> bool:
+        """Whether there may be something in the store: a server is not asked."""
+        return self.path is None or os.path.exists(self.path)
+
     @property
     def place(self) -> str:
         """The file, or the URL without its password; for messages."""

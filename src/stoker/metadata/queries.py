@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which rows are meant: pure functions that return queries for ids, which `load` then reads."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import ColumnElement, Select, select
 
@@ -54,8 +54,10 @@ def executions(
     run_id: str | None = None,
     node_id: str | None = None,
     states: Collection[ExecutionState] | None = None,
+    having: Mapping[str, str] | None = None,
+    newest: int | None = None,
 ) -> Ids:
-    """The executions in all of the contexts that are named."""
+    """The executions in all of the contexts that are named, with the text properties in `having`."""
     if node_id is not None and pipeline_name is None:
         raise ValueError(
             f"The node {node_id!r} is known only within its pipeline: give pipeline_name too."
@@ -70,6 +72,14 @@ def executions(
             wanted = wanted.where(db.execution.c.id.in_(_members(type_name, name)))
     if states is not None:
         wanted = wanted.where(db.execution.c.last_known_state.in_(states))
+    properties = db.execution_property.c
+    for name, text in (having or {}).items():
+        holders = select(properties.execution_id).where(
+            properties.name == name, properties.string_value == text
+        )
+        wanted = wanted.where(db.execution.c.id.in_(holders))
+    if newest is not None:
+        wanted = wanted.order_by(db.execution.c.id.desc()).limit(newest)
     return wanted
 
 

@@ -9,7 +9,7 @@ Types, contexts and paths have TFX's names: a `pipeline`, its `pipeline_run`s, a
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Literal, Self
 
 from stoker.artifacts import Artifact, State
@@ -110,6 +110,7 @@ class Store:
         execution_id: int,
         outputs: ArtifactMap,
         *,
+        properties: Properties | None = None,
         state: Literal[ExecutionState.COMPLETE, ExecutionState.CACHED] = ExecutionState.COMPLETE,
         event: Literal[EventType.OUTPUT, EventType.INTERNAL_OUTPUT] = EventType.OUTPUT,
     ) -> None:
@@ -118,7 +119,7 @@ class Store:
         Its pending artifacts are written as their objects say now, or ABANDONED if they are not
         among `outputs`; artifacts without an id are inserted. Others exist already (a cache hit, a
         Resolver's result): they must be LIVE, and stay as they are. A Resolver's are recorded with
-        `event=EventType.INTERNAL_OUTPUT`.
+        `event=EventType.INTERNAL_OUTPUT`. `properties` are added to the execution's.
         """
         with self._database.writing() as connection:
             write.require_running(connection, execution_id)
@@ -136,6 +137,7 @@ class Store:
             published = {artifact.id for artifact in write.every(outputs)}
             write.add_links(connection, db.attribution, contexts, published)
             write.abandon_pending(connection, execution_id)
+            write.add_properties(connection, db.execution_property, execution_id, properties or {})
             write.set_state(connection, execution_id, state)
 
     def close_execution(
@@ -207,9 +209,14 @@ class Store:
         run_id: str | None = None,
         node_id: str | None = None,
         states: Collection[ExecutionState] | None = None,
+        having: Mapping[str, str] | None = None,
+        newest: int | None = None,
     ) -> list[Execution]:
-        """The executions that fit, oldest first."""
-        wanted = queries.executions(pipeline_name, run_id, node_id, states)
+        """The executions that fit, oldest first; `newest` keeps only the last few of them.
+
+        `having` asks for properties that are text, by name.
+        """
+        wanted = queries.executions(pipeline_name, run_id, node_id, states, having, newest)
         with self._database.reading() as connection:
             return load.executions(connection, wanted)
 

@@ -14,7 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 
-__all__ = ["ModuleImports", "find_module", "import_statements", "package_of", "scan"]
+__all__ = [
+    "ModuleImports",
+    "find_module",
+    "import_statements",
+    "is_installed",
+    "package_of",
+    "scan",
+]
 
 _OURS = frozenset({"stoker", "tfx"})
 _STANDARD = sys.stdlib_module_names | {"__main__"}
@@ -142,7 +149,7 @@ class _Scanner:
             return True
         # A module file called keras.py that imports keras means the installed one.
         own_name = _file_of(top) == self.module_file
-        return not own_name and not any(_is_installed(place) for place in _places(top))
+        return not own_name and not any(is_installed(place) for place in _places(top))
 
     def _read_parts(self, parts: list[str], specs: list[ModuleSpec]) -> None:
         for depth, spec in enumerate(specs, start=1):
@@ -209,7 +216,7 @@ def _places(spec: ModuleSpec) -> list[str]:
     return [_file_of(spec) or "", *(spec.submodule_search_locations or ())]
 
 
-def _is_installed(path: str) -> bool:
+def is_installed(path: str) -> bool:
     """Whether a file belongs to an installed package or to the standard library."""
     if {"site-packages", "dist-packages"} & set(path.split(os.sep)):
         return True

@@ -61,7 +61,8 @@ class Trainer(BaseComponent):
     `fn_args.serving_model_dir`; that becomes the output `model`, and what it leaves in
     `fn_args.model_run_dir` the output `model_run`.
 
-    `keras` is 2 or 3 where the choice should not be read from the module's imports.
+    `keras` is 2 or 3 where the choice should not be read from the module's imports. Unless `check`
+    is False, the model is loaded and called in a fresh process before it is published.
     `base_models` and `instance_name` are names of older editions.
     """
 
@@ -92,6 +93,7 @@ class Trainer(BaseComponent):
         base_models: Channel | None = None,
         instance_name: str | None = None,
         keras: int | None = None,
+        check: bool = True,
     ) -> None:
         _check_user_code(module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
         if keras not in (None, 2, 3):
@@ -99,6 +101,7 @@ class Trainer(BaseComponent):
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
         self.keras = keras
+        self.check = "stoker.components.trainer.validate:ModelCheck" if check else None
         spec = TrainerSpec(
             examples=_choose_examples(examples, transformed_examples, transform_graph),
             transform_graph=transform_graph,

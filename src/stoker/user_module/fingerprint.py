@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a user's code a step depends on: whole files, or one definition and what it uses."""
+
+import ast
+import os
+import sys
+from collections.abc import Sequence
+
+from stoker.user_module.imports import is_installed, scan
+
+__all__ = ["definition_source", "files_of", "loaded_files"]
+
+
+def files_of(module_file: str, import_paths: Sequence[str] = ()) -> list[str]:
+    """A module file and the user's own files that it imports, however indirectly."""
+    return list(scan(module_file, import_paths).files)
+
+
+def definition_source(file: str, name: str) -> str:
+    """The source of one definition in a file, with that of every name in the file that it uses.
+
+    So that a step that a pipeline file defines does not depend on the rest of the pipeline file.
+    The whole text where the file cannot be parsed or has no such name.
+    """
+    with open(file, encoding="utf-8") as opened:
+        text = opened.read()
+    try:
+        definitions = _definitions(ast.parse(text))
+    except SyntaxError:
+        return text
+    wanted, taken = [name.partition(".")[0]], []
+    if wanted[0] not in definitions:
+        return text
+    seen: set[str] = set()
+    while wanted:
+        current = wanted.pop()
+        if current in seen or current not in definitions:
+            continue
+        seen.add(current)
+        for node in definitions[current]:
+            taken.append((node.lineno, ast.unparse(node)))
+            wanted += [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)]
+    return "\n".join(source for _, source in sorted(taken))
+
+
+def _definitions(tree: ast.Module) -> dict[str, list[ast.stmt]]:
+    """The statements at the top level of a file, by the names that they bind."""
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        for name in _bound_names(statement):
+            found.setdefault(name, []).append(statement)
+    return found
+
+
+def _bound_names(statement: ast.stmt) -> set[str]:
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return {statement.name}
+        case ast.Import() | ast.ImportFrom():
+            return {(one.asname or one.name).partition(".")[0] for one in statement.names}
+    return {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def loaded_files() -> list[str]:
+    """The user's own files that this process has loaded as modules, the pipeline file apart."""
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    beside = os.path.join(os.path.dirname(ours), "tfx")
+    found = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not file or name.startswith(("__main__", "__stoker_main__")):
+            continue
+        path = os.path.abspath(file)
+        if not is_installed(path) and not path.startswith((ours + os.sep, beside + os.sep)):
+            found.add(path)
+    return sorted(found)
