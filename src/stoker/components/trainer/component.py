@@ -101,7 +101,7 @@ class Trainer(BaseComponent):
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
         self.keras = keras
-        self.check = "stoker.components.trainer.validate:ModelCheck" if check else None
+        self.check = None
         spec = TrainerSpec(
             examples=_choose_examples(examples, transformed_examples, transform_graph),
             transform_graph=transform_graph,
