@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import tensorflow as tf
+from tensorflow.python.util import deprecation
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.coders import example_coder
 from tfx_bsl.tfxio import tensor_representation_util as representations
@@ -50,10 +51,12 @@ def tf_dataset_factory(
         return tensors if label_key is None else (tensors, tensors.pop(label_key))
 
     sloppy = options.sloppy_ordering
-    # Unlike tf.io.parse_example in a map, this keeps the static batch size of sparse tensors.
-    parse = tf.data.experimental.parse_example_dataset(
-        spec, num_parallel_calls=options.parser_num_threads, deterministic=not sloppy
-    )
+    # Unlike tf.io.parse_example in a map, which TensorFlow would have us use, this keeps the static
+    # batch size of sparse tensors.
+    with deprecation.silence():
+        parse = tf.data.experimental.parse_example_dataset(
+            spec, num_parallel_calls=options.parser_num_threads, deterministic=not sloppy
+        )
     dataset = _batched_records(files, options, options.reader_num_threads, sloppy).apply(parse)
     return dataset.map(arranged).prefetch(options.prefetch_buffer_size)
 
