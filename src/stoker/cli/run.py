@@ -1,64 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `stoker run pipeline.py`."""
+"""`stoker run`: a pipeline file, run as Python would run it."""
 
-import argparse
 import os
 import runpy
 import sys
-from collections.abc import Sequence
+import traceback
+from types import TracebackType
 
+import click
+
+import stoker
+from stoker.cli.options import names_and_values
 from stoker.errors import StokerError
 from stoker.runner import intercept
 
-__all__ = ["main"]
+__all__ = ["run"]
+
+_OURS = os.path.dirname(os.path.abspath(stoker.__file__)) + os.sep
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command; what it does not know it passes on to the pipeline file."""
-    parser = argparse.ArgumentParser(
-        prog="stoker", description="Train TensorFlow models with pipelines written for TFX."
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser(
-        "run",
-        help="run a pipeline file",
-        description="Run a pipeline file as Python would. Arguments that are not listed here are "
-        "the file's own.",
-    )
-    run.add_argument("file", help="the pipeline file")
-    run.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="the value of a RuntimeParameter; may be given several times",
-    )
-    options, passed_on = parser.parse_known_args(argv)
-    try:
-        _run(options.file, dict(map(_name_and_value, options.param)), passed_on)
-    except (StokerError, ValueError) as error:
-        sys.exit(f"stoker: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=names_and_values,
+    help="The value of a RuntimeParameter; may be given several times.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(file: str, parameters: dict[str, str], arguments: tuple[str, ...]) -> int:
+    """Run a pipeline FILE.
 
-
-def _name_and_value(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--param takes NAME=VALUE, got {text!r}.")
-    return name, value
-
-
-def _run(file: str, parameters: dict[str, str], passed_on: list[str]) -> None:
-    if not os.path.isfile(file):
-        raise ValueError(f"There is no pipeline file {file}.")
+    ARGUMENTS that are not listed below are the file's own; put -- before those that are.
+    """
     path = os.path.abspath(file)
-    sys.argv = [path, *(argument for argument in passed_on if argument != "--")]
+    sys.argv = [path, *arguments]
     sys.path.insert(0, os.path.dirname(path))
     with intercept(parameters) as runs:
-        runpy.run_path(path, run_name="__main__")
-        if not runs:
+        code = _run_as_main(path, file)
+        if not runs and not code:
             raise ValueError(
                 f"{file} ran no pipeline. It should call LocalDagRunner().run(pipeline), under "
                 'if __name__ == "__main__": or in the function that it calls there.'
             )
+    return code
+
+
+def _run_as_main(path: str, shown: str) -> int:
+    """The exit code that the file left with; what it raised is told as the file's own error."""
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as left:  # as absl's app.run does, whatever happened
+        if isinstance(left.code, str):
+            raise ValueError(left.code) from left
+        return left.code or 0
+    except StokerError:
+        raise
+    except Exception as error:  # whatever the user's own file does
+        if line := _line_that_we_refused(error, path):
+            raise ValueError(f"{shown}:{line}: {error}") from error
+        own = _from_file_on(error.__traceback__, path)
+        click.echo("".join(traceback.format_exception(type(error), error, own)), err=True)
+        raise ValueError(f"{shown} failed: {type(error).__name__}: {error}") from error
+    return 0
+
+
+def _from_file_on(frames: TracebackType | None, path: str) -> TracebackType | None:
+    """A traceback without the frames that lead to the user's file."""
+    while frames and frames.tb_frame.f_code.co_filename != path:
+        frames = frames.tb_next
+    return frames
+
+
+def _line_that_we_refused(error: Exception, path: str) -> int | None:
+    """The file's line whose arguments Stoker refused: such an error needs no traceback."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames[-1][0].f_code.co_filename.startswith(_OURS):
+        return None
+    own = [line for frame, line in frames if frame.f_code.co_filename == path]
+    return own[-1] if own else None

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where `stoker …` starts: the list of commands, and how each ending becomes an exit code."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem
+
+from stoker.errors import StokerError
+
+__all__ = ["COMMANDS", "main"]
+
+# A command is the function of its name in the module of its name, loaded when it is used.
+COMMANDS = {
+    "run": "Run a pipeline file.",
+    "train": "Train a model from a module and data, without a pipeline file.",
+    "runs": "List runs.",
+    "show": "Show a run, a step or an artifact.",
+    "explain": "Tell why a step was run again, or was not.",
+    "lineage": "Draw what an artifact was made from.",
+    "check": "Tell what of a pipeline or module is supported, without running it.",
+    "verify": "Compare published files with what they were.",
+    "clean": "Remove what failed and killed runs left behind.",
+    "doctor": "Check this machine and its Python.",
+}
+FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
+
+_EPILOG = """\b
+Exit codes:
+  0    all is well
+  1    the run failed, or the check found something
+  2    the command was used wrongly
+  130  stopped by Ctrl-C
+
+Shell completion: eval "$(_STOKER_COMPLETE=bash_source stoker)", or zsh_source, fish_source.
+"""
+
+
+class _Commands(click.Group):
+    """The commands in COMMANDS; only the one that is used is imported."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"stoker.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        return found or click.Command.shell_complete(self, ctx, incomplete)
+
+
+@click.group(
+    cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(package_name="stoker", message="stoker %(version)s")
+def stoker() -> None:
+    """Train TensorFlow models with pipelines written for TFX."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one command, and leave with its exit code."""
+    try:
+        code = stoker.main(args=argv, prog_name="stoker", standalone_mode=False)
+    except click.UsageError as error:
+        _say(error.format_message())
+        if error.ctx:
+            click.echo(f"See {error.ctx.command_path} --help.", err=True)
+        code = WRONG_USAGE
+    except click.Abort:
+        code = STOPPED
+    except (StokerError, ValueError, OSError) as error:
+        _say(str(error))
+        code = FAILED
+    sys.exit(code)
+
+
+def _say(message: str) -> None:
+    click.echo(f"stoker: {message}", err=True)

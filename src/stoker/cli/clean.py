@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stoker clean`: removes what failed and killed runs left behind, and nothing else."""
+
+import glob
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import click
+
+from stoker.artifacts import Artifact, State
+from stoker.cli.lookup import roots
+from stoker.cli.options import json_option
+from stoker.cli.printing import Table, print_json, print_table, readable_path, readable_size
+from stoker.cli.stores import with_store
+from stoker.liveness import is_alive
+from stoker.manifest import manifest_file
+from stoker.metadata.store import Store
+
+__all__ = ["Leftover", "clean", "leftovers"]
+
+# A run that is just starting has made its lock file, and holds it a moment later.
+_STARTING_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftover:
+    """A file or directory that nothing refers to any more."""
+
+    path: str
+    what: str
+    num_bytes: int
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@json_option
+@with_store
+def clean(store: Store, dry_run: bool, as_json: bool) -> int:
+    """Remove the files of outputs that were never published, and what killed runs left behind.
+
+    Published outputs stay, and so does all that a running run is writing.
+    """
+    found = list(leftovers(store))
+    if not dry_run:
+        for one in found:
+            _remove(one.path)
+    num_bytes = sum(one.num_bytes for one in found)
+    if as_json:
+        print_json(
+            {
+                "removed": not dry_run,
+                "num_bytes": num_bytes,
+                "leftovers": [asdict(one) for one in found],
+            }
+        )
+        return 0
+    if found:
+        rows = [(readable_path(o.path), o.what, readable_size(o.num_bytes)) for o in found]
+        print_table(Table(columns=("path", "what", "size"), rows=rows))
+    verb = "Would free" if dry_run else "Freed"
+    places = "1 place" if len(found) == 1 else f"{len(found)} places"
+    click.echo(f"{verb} {readable_size(num_bytes)} in {places}.")
+    return 0
+
+
+def leftovers(store: Store) -> Iterator[Leftover]:
+    """Everything in the store's pipeline roots that may be removed."""
+    known = roots(store)
+    kept = {_directory(one) for one in store.artifacts(states=(State.LIVE, State.PENDING))}
+    abandoned = {_directory(one): one for one in store.artifacts(states=(State.ABANDONED,))}
+    for directory, artifact in abandoned.items():
+        if directory not in kept and any(_is_output(directory, root) for root in known):
+            yield from _if_there(directory, f"{artifact.type_name} that was not published")
+            yield from _if_there(manifest_file(artifact.uri), "its manifest")
+    for root in known:
+        yield from _left_by_dead_runs(root)
+
+
+def _directory(artifact: Artifact) -> str:
+    """The directory of an output; the URI of a value is a file in it."""
+    uri = artifact.uri
+    return os.path.dirname(uri) if os.path.basename(uri) == "value" else uri
+
+
+def _is_output(directory: str, root: str) -> bool:
+    """Whether a directory is `<root>/<node>/<key>/<execution id>`: only such are ours."""
+    parts = os.path.relpath(directory, root).split(os.sep)
+    return len(parts) == 3 and os.pardir not in parts and parts[2].isdigit()
+
+
+def _left_by_dead_runs(root: str) -> Iterator[Leftover]:
+    below = os.path.join(glob.escape(root), ".stoker")
+    for path in sorted(glob.glob(os.path.join(below, "tmp", "*"))):
+        lock_file = os.path.join(root, ".stoker", "runs", f"{os.path.basename(path)}.lock")
+        if not is_alive(lock_file):
+            yield from _if_there(path, "scratch files of a run that ended")
+    for path in sorted(glob.glob(os.path.join(below, "runs", "*.lock"))):
+        if not is_alive(path) and time.time() - os.stat(path).st_mtime > _STARTING_SECONDS:
+            yield from _if_there(path, "lock of a run that was killed")
+
+
+def _if_there(path: str, what: str) -> Iterator[Leftover]:
+    if os.path.lexists(path):
+        yield Leftover(path=path, what=what, num_bytes=_size(path))
+
+
+def _size(path: str) -> int:
+    if not os.path.isdir(path):
+        return os.lstat(path).st_size
+    files = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+    return sum(os.lstat(file).st_size for file in files)
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stoker doctor`: whether this machine and its Python can train, and what to do if not."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import click
+
+from stoker.cli.options import json_option
+from stoker.cli.printing import Table, print_json, print_table, readable_size
+
+__all__ = ["Finding", "doctor"]
+
+_PYTHONS = ((3, 11), (3, 13))
+_ENOUGH_BYTES = 2_000_000_000
+_GPU_DEVICE = "/dev/nvidiactl"
+_PROBE_SECONDS = 300
+# Only a process of its own may import TensorFlow: with Keras 2 or 3, and with a GPU, it is final.
+_PROBE = """
+import importlib, json, os
+os.environ.update(TF_USE_LEGACY_KERAS="1", TF_CPP_MIN_LOG_LEVEL="3")
+report = {}
+for name in ("tensorflow", "tf_keras", "keras", "tensorflow_transform", "tfx_bsl", "apache_beam"):
+    try:
+        report[name] = importlib.import_module(name).__version__
+    except Exception as error:
+        report[name + " failed"] = f"{type(error).__name__}: {error}"
+if "tensorflow" in report:
+    import tensorflow
+    report["gpus"] = [one.name for one in tensorflow.config.list_physical_devices("GPU")]
+print(json.dumps(report))
+"""
+_PARTS = {
+    "tensorflow": "TensorFlow",
+    "tf_keras": "Keras 2 (tf_keras)",
+    "keras": "Keras 3",
+    "tfx_bsl": "tfx-bsl",
+    "tensorflow_transform": "tensorflow-transform",
+    "apache_beam": "Apache Beam",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    state: Literal["ok", "note", "problem"] = "ok"
+    found: str
+    advice: str = ""
+
+
+@click.command()
+@click.option(
+    "--root", metavar="DIR", default=".", help="Where outputs will go.  [default: current folder]"
+)
+@json_option
+def doctor(root: str, as_json: bool) -> int:
+    """Check Python, TensorFlow, Keras, the GPU, the disk, and for a TFX in the same environment."""
+    report = _probe()
+    findings = [
+        _python(),
+        *_parts(report),
+        _gpu(report),
+        *_real_tfx(),
+        _disk(root),
+    ]
+    num_problems = sum(one.state == "problem" for one in findings)
+    if as_json:
+        print_json([asdict(one) for one in findings])
+    else:
+        rows = [(one.what, one.state, one.found) for one in findings]
+        print_table(Table(columns=("what", "state", "found"), rows=rows))
+        for one in findings:
+            if one.advice:
+                click.echo(f"{one.what}: {one.advice}")
+        click.echo(f"Problems: {num_problems}.")
+    return 1 if num_problems else 0
+
+
+def _probe() -> dict[str, Any]:
+    """What a fresh process finds when it imports everything."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _PROBE],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PROBE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return {"tensorflow failed": f"its import took more than {_PROBE_SECONDS} s"}
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return {"tensorflow failed": f"its process left with code {done.returncode}: {last}"}
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _python() -> Finding:
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    if _PYTHONS[0] <= sys.version_info[:2] <= _PYTHONS[1]:
+        return Finding(what="Python", found=found)
+    return Finding(
+        what="Python", state="problem", found=found, advice="use Python 3.11, 3.12 or 3.13."
+    )
+
+
+def _parts(report: dict[str, Any]) -> Iterator[Finding]:
+    for module, name in _PARTS.items():
+        if module in report:
+            yield Finding(what=name, found=str(report[module]))
+        else:
+            yield Finding(
+                what=name,
+                state="problem",
+                found=str(report.get(f"{module} failed", "not tried")),
+                advice="install Stoker again in a fresh environment: pip install stoker",
+            )
+
+
+def _gpu(report: dict[str, Any]) -> Finding:
+    gpus = report.get("gpus", [])
+    if gpus:
+        return Finding(what="GPU", found=", ".join(gpus))
+    if os.path.exists(_GPU_DEVICE):
+        return Finding(
+            what="GPU",
+            state="problem",
+            found="there is one, and TensorFlow does not see it",
+            advice="install TensorFlow with its CUDA libraries: pip install 'tensorflow[and-cuda]'",
+        )
+    return Finding(what="GPU", state="note", found="none; training uses the CPU")
+
+
+def _real_tfx() -> Iterator[Finding]:
+    installed = []
+    for name in ("tfx", "ml-pipelines-sdk"):
+        try:
+            installed.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    if installed:
+        yield Finding(
+            what="TFX",
+            state="problem",
+            found=f"{' and '.join(installed)} in the same environment",
+            advice="both have a package named tfx, and one hides the other. Remove it: "
+            "pip uninstall tfx ml-pipelines-sdk, then pip install --force-reinstall --no-deps "
+            "stoker; or keep each in an environment of its own.",
+        )
+    else:
+        yield Finding(what="TFX", found="not in this environment, as it should be")
+
+
+def _disk(root: str) -> Finding:
+    folder = os.path.abspath(root)
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    free = shutil.disk_usage(folder).free
+    found = f"{readable_size(free)} free at {folder}"
+    if free >= _ENOUGH_BYTES:
+        return Finding(what="Disk", found=found)
+    return Finding(
+        what="Disk",
+        state="problem",
+        found=found,
+        advice="free some space, or name another place with --root; `stoker clean` removes what "
+        "failed runs left behind.",
+    )

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands print: tables that fit a terminal, plain aligned text elsewhere, JSON."""
+
+import datetime
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+
+from stoker.secrets import masked
+
+__all__ = [
+    "Table",
+    "print_json",
+    "print_pairs",
+    "print_table",
+    "readable_duration",
+    "readable_path",
+    "readable_size",
+    "readable_time",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of text under their columns' names."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+
+    def to_record(self) -> dict[str, Any]:
+        """This table as JSON."""
+        return asdict(self)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, its secrets masked."""
+    click.echo(json.dumps(masked(value), indent=2))
+
+
+def print_table(table: Table) -> None:
+    """Print a table as the reader can best use it: a person at a terminal, or a program."""
+    if sys.stdout.isatty():
+        _print_rich(table)
+        return
+    if table.title:
+        click.echo(table.title)
+    for line in _aligned([[name.upper() for name in table.columns], *table.rows]):
+        click.echo(line)
+
+
+def print_pairs(pairs: Mapping[str, str]) -> None:
+    """Print names and values, one pair to a line."""
+    width = max(map(len, pairs), default=0)
+    for name, value in pairs.items():
+        first, *more = value.splitlines() or [""]
+        click.echo(f"{click.style(name.ljust(width), bold=True)}  {first}".rstrip())
+        for line in more:
+            click.echo(f"{' ' * width}  {line}")
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join(cells).rstrip()
+
+
+def _print_rich(table: Table) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(
+        *table.columns, title=table.title or None, title_justify="left", box=box.SIMPLE_HEAD
+    )
+    for row in table.rows:
+        drawn.add_row(*map(Text, row))  # as text: a path in brackets is not markup
+    Console().print(drawn)
+
+
+def readable_size(num_bytes: int) -> str:
+    """A number of bytes in the unit that suits it."""
+    size = float(num_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def readable_duration(milliseconds: int) -> str:
+    """A duration in seconds, or in minutes and seconds."""
+    seconds = milliseconds / 1000
+    if seconds < 60:
+        return f"{seconds:.2f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+def readable_time(milliseconds: int) -> str:
+    """A moment since the epoch as the date and time of this place."""
+    moment = datetime.datetime.fromtimestamp(milliseconds / 1000)
+    return moment.isoformat(sep=" ", timespec="seconds")
+
+
+def readable_path(path: str) -> str:
+    """A path as it is from here, where it lies below here."""
+    return path.removeprefix(os.getcwd() + os.sep)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stoker show`: a run, a step or an artifact, as far as the store and the files can tell."""
+
+import json
+import os
+from typing import Any
+
+import click
+
+from stoker.artifacts import Artifact
+from stoker.cli.lookup import (
+    find_artifact,
+    find_execution,
+    find_run,
+    maker_of,
+    run_state,
+    unknown_node,
+)
+from stoker.cli.options import json_option
+from stoker.cli.preview import preview
+from stoker.cli.printing import (
+    Table,
+    print_json,
+    print_pairs,
+    print_table,
+    readable_duration,
+    readable_path,
+    readable_size,
+    readable_time,
+)
+from stoker.cli.stores import with_store
+from stoker.manifest import Manifest, manifest_file
+from stoker.metadata.records import Execution, Run
+from stoker.metadata.store import Store
+from stoker.secrets import masked
+
+__all__ = ["show"]
+
+_OURS = ("cache_key", "cache_parts", "cache_explanation", "loaded_files")
+"""Properties that the runner keeps for itself; `stoker explain` is about them."""
+
+
+@click.command()
+@click.argument("what", metavar="RUN|ARTIFACT|NODE")
+@json_option
+@with_store
+def show(store: Store, what: str, as_json: bool) -> int:
+    """Show a run, a step or an artifact.
+
+    A RUN by its id, the beginning of it, or `last`; an ARTIFACT by its id or its path; the last
+    execution of a step by the name of its NODE.
+    """
+    if what.isdecimal() or os.path.exists(what):
+        _show_artifact(store, find_artifact(store, what), as_json)
+    elif execution := find_execution(store, what):
+        _show_execution(store, execution, as_json)
+    elif run := find_run(store, what):
+        _show_run(store, run, as_json)
+    else:
+        raise unknown_node(store, what)
+    return 0
+
+
+def _show_run(store: Store, run: Run, as_json: bool) -> None:
+    executions = store.executions(run_id=run.run_id)
+    steps = [
+        {**_step(execution), "outputs": _references(store.outputs(execution.id))}
+        for execution in executions
+    ]
+    facts = {
+        "run": run.run_id,
+        "pipeline": run.pipeline_name,
+        "state": run_state(run, executions),
+        "started": readable_time(run.created_ms),
+        "root": str(run.properties.get("root", "")),
+    }
+    if as_json:
+        print_json({**facts, "steps": steps})
+        return
+    print_pairs({**facts, "root": readable_path(facts["root"])})
+    click.echo()
+    rows = [row for step in steps for row in _step_rows(step)]
+    print_table(Table(columns=("step", "state", "took", "outputs"), rows=rows))
+
+
+def _step_rows(step: dict[str, Any]) -> list[tuple[str, ...]]:
+    """A step with its first output, and a row for each further one."""
+    first, *more = _reference_lines(step["outputs"]) or [""]
+    facts = (str(step["node"]), str(step["state"]), readable_duration(step["took_ms"]))
+    return [(*facts, first), *(("", "", "", line) for line in more)]
+
+
+def _step(execution: Execution) -> dict[str, Any]:
+    return {
+        "node": execution.node_id,
+        "execution": execution.id,
+        "state": execution.state.name.lower(),
+        "started_ms": execution.created_ms,
+        "took_ms": execution.updated_ms - execution.created_ms,
+    }
+
+
+def _references(artifacts: dict[str, list[Artifact]]) -> dict[str, list[dict[str, Any]]]:
+    return {
+        key: [{"id": one.id, "type": one.type_name, "uri": one.uri} for one in many]
+        for key, many in artifacts.items()
+    }
+
+
+def _reference_lines(references: dict[str, list[dict[str, Any]]]) -> list[str]:
+    return [
+        f"{key}: {one['type']} {one['id']}  {readable_path(one['uri'])}"
+        for key, many in references.items()
+        for one in many
+    ]
+
+
+def _show_execution(store: Store, execution: Execution, as_json: bool) -> None:
+    parameters = {name: value for name, value in execution.properties.items() if name not in _OURS}
+    record = {
+        **_step(execution),
+        "pipeline": execution.pipeline_name,
+        "run": execution.run_id,
+        "type": execution.type_name,
+        "parameters": masked(parameters),
+        "inputs": _references(store.inputs(execution.id)),
+        "outputs": _references(store.outputs(execution.id)),
+        "error": execution.error,
+    }
+    if as_json:
+        print_json(record)
+        return
+    facts = {
+        "step": execution.node_id,
+        "state": f"{record['state']} in {readable_duration(record['took_ms'])}",
+        "started": readable_time(execution.created_ms),
+        "pipeline": execution.pipeline_name,
+        "run": execution.run_id,
+        "execution": str(execution.id),
+        "inputs": "\n".join(_reference_lines(record["inputs"])),
+        "outputs": "\n".join(_reference_lines(record["outputs"])),
+        "parameters": "\n".join(f"{k} = {_text(v)}" for k, v in record["parameters"].items()),
+        "error": execution.error,
+    }
+    print_pairs({name: value for name, value in facts.items() if value})
+
+
+def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
+    maker = maker_of(store, artifact)
+    properties = masked({**artifact.properties, **artifact.custom_properties})
+    files = _files(artifact)
+    tables = preview(artifact)
+    if as_json:
+        print_json(
+            {
+                "id": artifact.id,
+                "type": artifact.type_name,
+                "uri": artifact.uri,
+                "state": artifact.state.name.lower(),
+                "made_by": maker and _step(maker),
+                "properties": properties,
+                "files": files,
+                "preview": [table.to_record() for table in tables],
+            }
+        )
+        return
+    properties.pop("signatures", None)  # shown as a table
+    facts = {
+        "artifact": str(artifact.id),
+        "type": artifact.type_name,
+        "state": artifact.state.name.lower(),
+        "uri": readable_path(artifact.uri),
+        "made by": f"{maker.node_id}, execution {maker.id}, run {maker.run_id}" if maker else "",
+        "properties": "\n".join(f"{name} = {_text(value)}" for name, value in properties.items()),
+    }
+    print_pairs({name: value for name, value in facts.items() if value})
+    if files:
+        rows = [(str(one["path"]), readable_size(one["size"])) for one in files]
+        tables = [Table(columns=("file", "size"), rows=rows), *tables]
+    for table in tables:
+        click.echo()
+        print_table(table)
+
+
+def _files(artifact: Artifact) -> list[dict[str, Any]]:
+    """The files as they were published; none for an artifact that was not sealed."""
+    path = manifest_file(artifact.uri)
+    if not os.path.exists(path):
+        return []
+    return [{"path": one.path, "size": one.size} for one in Manifest.read(path).files]
+
+
+def _text(value: Any) -> str:
+    """A value on one line; a message or a config, which is JSON, without its line breaks."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    return json.dumps(value)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which store a command means: the one it is told, or the only one below the current folder."""
+
+import functools
+import glob
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+
+__all__ = ["find_store", "with_store"]
+
+_FILE = "metadata.db"
+_DEPTHS = ("", "*", "*/*", "*/*/*")
+
+
+def with_store(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that name a store, and the open store as `store`."""
+
+    @click.option(
+        "--root",
+        metavar="DIR",
+        default=".",
+        help="A pipeline root, or a folder above it.  [default: the current folder]",
+    )
+    @click.option("--store", "place", metavar="FILE|URL", help="The metadata store itself.")
+    @functools.wraps(command)
+    def with_open_store(*args: Any, root: str, place: str | None, **options: Any) -> int:
+        from stoker.metadata.store import Store  # SQLAlchemy is not for --help
+
+        with Store(find_store(root, place)) as store:
+            return command(*args, store=store, **options)
+
+    return with_open_store
+
+
+def find_store(root: str, place: str | None) -> StoreConfig:
+    """The store at `place`, or the only one below `root`; anything else is wrong usage."""
+    if place and "://" in place:
+        return StoreConfig(place)
+    if place and not os.path.isfile(place):
+        raise click.UsageError(f"There is no store {place}.")
+    found = [place] if place else _stores_below(root)
+    if not found:
+        raise click.UsageError(
+            f"There is no {_FILE} in {os.path.abspath(root)} or below it. Run a pipeline first, or "
+            "name its folder with --root DIR, or its store with --store FILE."
+        )
+    if len(found) > 1:
+        choices = "".join(f"\n  --store {path}" for path in found)
+        raise click.UsageError(f"There are {len(found)} stores; choose one:{choices}")
+    return sqlite_metadata_connection_config(found[0])
+
+
+def _stores_below(root: str) -> list[str]:
+    """The stores nearest to `root`; what lies deeper belongs to one of them, or to others."""
+    for depth in _DEPTHS:
+        pattern = os.path.join(glob.escape(root), depth, _FILE)
+        if found := sorted(map(os.path.normpath, glob.glob(pattern))):
+            return found
+    return []

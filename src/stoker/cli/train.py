@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stoker train`: the Trainer alone, with the steps that its data needs, from one command."""
+
+import glob
+import hashlib
+import json
+import os
+from typing import Any
+
+import click
+
+from stoker.artifacts import (
+    Examples,
+    HyperParameters,
+    PropertyValue,
+    encode_split_names,
+    serving_model_dir,
+)
+from stoker.cli.options import json_option, names_and_values
+from stoker.cli.printing import print_json, readable_path
+from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.importer import Importer
+from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
+from stoker.components.statistics_gen import StatisticsGen
+from stoker.components.trainer.component import Trainer
+from stoker.dsl.component import Node
+from stoker.dsl.pipeline import Pipeline
+from stoker.proto.example_gen_pb2 import Input
+from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.runner import LocalDagRunner
+
+__all__ = ["read_data", "train", "training_pipeline"]
+
+_SPLITS = ("train", "eval")
+_SPLIT_FOLDER = "Split-"
+
+
+@click.command()
+@click.argument("module", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(exists=True),
+    help="A CSV or TFRecord file, a folder of such, or one with Split-train/ and Split-eval/.",
+)
+@click.option("--steps", required=True, type=click.IntRange(min=1), help="How many batches.")
+@click.option(
+    "--eval-steps",
+    default=100,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="How many batches to evaluate on; 0 for all, if the module's data ends.",
+)
+@click.option(
+    "--hparam",
+    "hyperparameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=names_and_values,
+    help="A hyperparameter, for fn_args.hyperparameters; may be given several times.",
+)
+@click.option("--root", metavar="DIR", help="Where outputs go.  [default: out/NAME]")
+@click.option("--keras", type=click.Choice(["2", "3"]), help="Instead of what the module says.")
+@click.option(
+    "--schema",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A schema.pbtxt, instead of one inferred from the data.",
+)
+@click.option("--name", help="The pipeline's name.  [default: the module's]")
+@json_option
+def train(
+    module: str,
+    data: str,
+    steps: int,
+    eval_steps: int,
+    hyperparameters: dict[str, str],
+    root: str | None,
+    keras: str | None,
+    schema: str | None,
+    name: str | None,
+    as_json: bool,
+) -> int:
+    """Train a model with the run_fn of a MODULE file, without writing a pipeline."""
+    name = name or os.path.splitext(os.path.basename(module))[0]
+    pipeline = training_pipeline(
+        module_file=os.path.abspath(module),
+        data=os.path.abspath(data),
+        train_args=TrainArgs(num_steps=steps),
+        eval_args=EvalArgs(num_steps=eval_steps),
+        hyperparameters={key: _parsed(text) for key, text in hyperparameters.items()},
+        root=os.path.abspath(root or os.path.join("out", name)),
+        keras=int(keras) if keras else None,
+        schema_file=schema and os.path.abspath(schema),
+        name=name,
+    )
+    run = LocalDagRunner().run(pipeline)
+    (model,) = run.outputs["Trainer"]["model"]
+    if as_json:
+        print_json({"run": run.id, "artifact": model.id, "model": serving_model_dir(model.uri)})
+    else:
+        click.echo(f"The model is in {readable_path(serving_model_dir(model.uri))}")
+    return 0
+
+
+def training_pipeline(
+    *,
+    module_file: str,
+    data: str,
+    train_args: TrainArgs,
+    eval_args: EvalArgs,
+    hyperparameters: dict[str, Any],
+    root: str,
+    keras: int | None,
+    schema_file: str | None,
+    name: str,
+) -> Pipeline:
+    """The steps from data to a model."""
+    reading = read_data(data)
+    (examples,) = reading.outputs.values()
+    counting = StatisticsGen(examples=examples)
+    describing: ImportSchemaGen | SchemaGen
+    if schema_file:
+        describing = ImportSchemaGen(schema_file=schema_file)
+    else:
+        describing = SchemaGen(statistics=counting.outputs["statistics"])
+    steps: list[Node] = [reading, counting, describing]
+    tuned = None
+    if hyperparameters:
+        folder = _write_hyperparameters(hyperparameters, root)
+        importing = Importer(source_uri=folder, artifact_type=HyperParameters)
+        importing.with_id("hyperparameters")
+        steps.append(importing)
+        tuned = importing.outputs["result"]
+    trainer = Trainer(
+        module_file=module_file,
+        examples=examples,
+        statistics=counting.outputs["statistics"],
+        schema=describing.outputs["schema"],
+        hyperparameters=tuned,
+        train_args=train_args,
+        eval_args=eval_args,
+        keras=keras,
+    )
+    return Pipeline(name, root, components=[*steps, trainer], enable_cache=True)
+
+
+def read_data(data: str) -> Node:
+    """The step that gives the Trainer its examples, by what there is at `data`."""
+    if os.path.isfile(data):
+        folder, name = os.path.split(data)
+        reader = ImportExampleGen if "tfrecord" in name else CsvExampleGen
+        return reader(folder, _only(glob.escape(name)))
+    splits = [
+        os.path.basename(folder).removeprefix(_SPLIT_FOLDER)
+        for folder in sorted(glob.glob(os.path.join(glob.escape(data), f"{_SPLIT_FOLDER}*")))
+    ]
+    if splits:
+        return _import_splits(data, splits)
+    if glob.glob(os.path.join(glob.escape(data), "*.csv")):
+        return CsvExampleGen(data, _only("*.csv"))
+    if glob.glob(os.path.join(glob.escape(data), "*tfrecord*")):
+        return ImportExampleGen(data, _only("*tfrecord*"))
+    raise click.UsageError(
+        f"--data {data} holds neither *.csv nor *tfrecord* files, nor Split-train/ and Split-eval/."
+    )
+
+
+def _only(pattern: str) -> Input:
+    return Input(splits=[Input.Split(name="single_split", pattern=pattern)])
+
+
+def _import_splits(data: str, splits: list[str]) -> Importer:
+    """Examples that are split already, used as they are."""
+    if missing := [name for name in _SPLITS if name not in splits]:
+        raise click.UsageError(
+            f"--data {data} has no {_SPLIT_FOLDER}{missing[0]}/; training needs "
+            f"{' and '.join(_SPLIT_FOLDER + name + '/' for name in _SPLITS)}."
+        )
+    named: dict[str, PropertyValue] = {"split_names": encode_split_names(splits)}
+    return Importer(source_uri=data, artifact_type=Examples, properties=named).with_id("examples")
+
+
+def _parsed(text: str) -> Any:
+    """A hyperparameter's value: a number, true, a list as JSON has them, or else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _write_hyperparameters(hyperparameters: dict[str, Any], root: str) -> str:
+    """The folder that holds the hyperparameters, one per content: an imported one never changes."""
+    text = json.dumps(hyperparameters, sort_keys=True, indent=1)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    folder = os.path.join(root, "hyperparameters", digest)
+    path = os.path.join(folder, "best_hyperparameters.txt")
+    if not os.path.exists(path):
+        os.makedirs(folder, exist_ok=True)
+        with open(f"{folder}.partial", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(file.name, path)
+    return folder

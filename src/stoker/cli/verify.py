@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stoker verify`: published files against the manifests that were written with them."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+
+import click
+
+from stoker.artifacts import Artifact
+from stoker.cli.lookup import find_artifact
+from stoker.cli.options import json_option
+from stoker.cli.printing import Table, print_json, print_table, readable_path
+from stoker.cli.stores import with_store
+from stoker.manifest import FileEntry, Manifest, manifest_file
+from stoker.metadata.store import Store
+
+__all__ = ["Damage", "damage", "verify"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A file that is not what was published."""
+
+    artifact: int
+    path: str
+    problem: str
+
+
+@click.command()
+@click.argument("artifacts", nargs=-1, metavar="[ARTIFACT]...")
+@json_option
+@with_store
+def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
+    """Compare the files of ARTIFACTs, or of all, with what they were when they were published.
+
+    Files from outside, which an Importer registered, are yours to change, and are not compared.
+    """
+    wanted = [find_artifact(store, one) for one in artifacts] or store.artifacts()
+    sealed = [one for one in wanted if _is_sealed(one)]
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        found = [wrong for many in pool.map(damage, sealed) for wrong in many]
+    if as_json:
+        print_json(
+            {
+                "compared": len(sealed),
+                "not_compared": len(wanted) - len(sealed),
+                "damage": [asdict(one) for one in found],
+            }
+        )
+    else:
+        if found:
+            rows = [(str(one.artifact), readable_path(one.path), one.problem) for one in found]
+            print_table(Table(columns=("artifact", "file", "problem"), rows=rows))
+        click.echo(_verdict(len(sealed), len(wanted) - len(sealed), found))
+    return 1 if found else 0
+
+
+def _is_sealed(artifact: Artifact) -> bool:
+    """Whether Stoker wrote a manifest for it: not for files from outside, nor for TFX's."""
+    known = artifact.custom_properties
+    return "content_digest" in known and not known.get("is_external")
+
+
+def _verdict(num_compared: int, num_others: int, found: list[Damage]) -> str:
+    others = f"; {num_others} from outside not compared" if num_others else ""
+    if not found:
+        return f"{num_compared} artifacts are as they were published{others}."
+    num_damaged = len({one.artifact for one in found})
+    return f"{num_damaged} of {num_compared} artifacts are damaged{others}."
+
+
+def damage(artifact: Artifact) -> list[Damage]:
+    """Every file of an artifact that is missing, or is not what it was."""
+    path = manifest_file(artifact.uri)
+    if not os.path.exists(path):
+        return [Damage(artifact=artifact.id, path=path, problem="the manifest is missing")]
+    return [
+        Damage(artifact=artifact.id, path=path, problem=problem)
+        for path, problem in _problems(artifact.uri, Manifest.read(path))
+    ]
+
+
+def _problems(uri: str, manifest: Manifest) -> Iterator[tuple[str, str]]:
+    # The URI of a value is its only file.
+    folder = os.path.dirname(uri) if os.path.basename(uri) == "value" else uri
+    for entry in manifest.files:
+        path = os.path.join(folder, entry.path)
+        if problem := _problem(path, entry):
+            yield path, problem
+
+
+def _problem(path: str, entry: FileEntry) -> str:
+    try:
+        size = os.stat(path).st_size
+    except FileNotFoundError:
+        return "missing"
+    if size != entry.size:
+        return f"resized: {size} bytes, was {entry.size}"
+    with open(path, "rb") as file:
+        same = hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
+    return "" if same else "changed"
