@@ -32,6 +32,7 @@ from stoker.metadata.records import ExecutionState
 from stoker.progress import Console
 from stoker.secrets import masked
 from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task
+from stoker.user_module.flags import flags_of_this_program
 from stoker.user_module.imports import find_module
 from stoker.user_module.keras_choice import choose_keras
 
@@ -328,6 +329,7 @@ class _Steps:
                 ),
                 import_paths=_import_paths(),
                 argv=tuple(sys.argv),
+                flags=flags_of_this_program(),
                 environment=environment,
             )
             try:

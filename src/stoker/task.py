@@ -61,6 +61,8 @@ class Task:
     beam_pipeline_args: tuple[str, ...] = ()
     import_paths: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
+    flags: Mapping[str, Sequence[str]] | None = None
+    """The program's absl flags: by name, the arguments that set it; None if it parsed none."""
     environment: Environment = field(default_factory=Environment)
 
     def to_json(self) -> str:

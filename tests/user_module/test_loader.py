@@ -175,24 +175,6 @@ def test_a_missing_object_or_pipeline_file_is_named(write):
         load_object("/nowhere.py:Step")
 
 
-def test_absl_flags_of_a_pipeline_file_are_parsed_from_its_arguments(write, run_python):
-    pipeline = write(
-        "pipeline.py",
-        """
-        from absl import flags
-        flags.DEFINE_integer('rows', 1, 'How many.')
-        def rows(): return flags.FLAGS.rows
-        """,
-    )
-    run_python(
-        f"""
-        from stoker.user_module.loader import load_object
-        rows = load_object("{pipeline}:rows", argv=["pipeline.py", "--unknown=1", "--rows=7"])
-        assert rows() == 7
-        """
-    )
-
-
 def test_the_program_that_runs_is_not_loaded_a_second_time(write, run_python):
     pipeline = write(
         "pipeline.py",

@@ -13,6 +13,7 @@ from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.errors import StokerError
 from stoker.task import Failure, Outcome, Task
 from stoker.user_module.fingerprint import loaded_files
+from stoker.user_module.flags import take_over_flags
 from stoker.user_module.keras_choice import wrong_keras_hint
 from stoker.user_module.loader import load_object
 
@@ -27,6 +28,7 @@ def execute(task_json: str) -> Outcome:
     sys.path[:] = list(dict.fromkeys([*task.import_paths, *sys.path]))
     if task.argv:
         sys.argv = list(task.argv)
+    take_over_flags(task.flags)
     try:
         task = Task.from_json(task_json, _artifact_classes(task))
         outputs = {key: list(artifacts) for key, artifacts in task.outputs.items()}
@@ -44,13 +46,11 @@ def execute(task_json: str) -> Outcome:
 
 
 def _artifact_classes(task: Task) -> dict[str, type[Artifact]]:
-    return {
-        name: load_object(where, argv=task.argv) for name, where in task.artifact_classes.items()
-    }
+    return {name: load_object(where) for name, where in task.artifact_classes.items()}
 
 
 def _make_executor(task: Task) -> BaseExecutor:
-    found: Any = load_object(task.executor, argv=task.argv)
+    found: Any = load_object(task.executor)
     context_class = getattr(found, "Context", BaseExecutor.Context)
     context = context_class(
         beam_pipeline_args=list(task.beam_pipeline_args),

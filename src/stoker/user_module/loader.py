@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any
 
+from stoker.user_module.flags import fill_in_flags
 from stoker.user_module.imports import package_of, scan
 
 __all__ = ["load_dotted", "load_function", "load_module_file", "load_object"]
@@ -63,6 +64,7 @@ def load_function(
         return load_dotted(path)
     assert module_file is not None
     module = load_module_file(module_file)
+    fill_in_flags()
     for name in names:
         if hasattr(module, name):
             return _callable(getattr(module, name), f"{name} in {module_file}")
@@ -78,23 +80,24 @@ def load_dotted(path: str) -> Callable[..., Any]:
     if not module_name:
         raise ValueError(f"{path!r} names no module. Write it as 'package.module.function'.")
     module = importlib.import_module(module_name)
+    fill_in_flags()
     if not hasattr(module, name):
         raise ValueError(f"{module_name} defines no {name}; {_what_it_has(module)}")
     return _callable(getattr(module, name), path)
 
 
-def load_object(reference: str, *, argv: Sequence[str] = ()) -> Any:
+def load_object(reference: str) -> Any:
     """What `package.module:Name` or `/path/of/file.py:Name` names.
 
     A file is a pipeline file: it is loaded once, and not at all where it is the program that runs;
-    its main guard does not run, and the absl flags that it defines are parsed from `argv`, which
-    starts with the program's name.
+    its main guard does not run.
     """
     place, colon, name = reference.rpartition(":")
     if not colon or not place or not name:
         raise ValueError(f"{reference!r} should be 'package.module:Name' or '/path/file.py:Name'.")
     is_file = os.path.isabs(place) or place.endswith(".py")
-    found: Any = _load_pipeline_file(place, argv) if is_file else importlib.import_module(place)
+    found: Any = _load_pipeline_file(place) if is_file else importlib.import_module(place)
+    fill_in_flags()
     for part in name.split("."):
         if not hasattr(found, part):
             raise ValueError(
@@ -105,7 +108,7 @@ def load_object(reference: str, *, argv: Sequence[str] = ()) -> Any:
     return found
 
 
-def _load_pipeline_file(path: str, argv: Sequence[str]) -> ModuleType:
+def _load_pipeline_file(path: str) -> ModuleType:
     file = os.path.abspath(path)
     program = sys.modules["__main__"]
     if os.path.abspath(getattr(program, "__file__", None) or os.devnull) == file:
@@ -117,15 +120,7 @@ def _load_pipeline_file(path: str, argv: Sequence[str]) -> ModuleType:
         count = len(_pipeline_files)
         name = f"{_PIPELINE_MODULE}{count}" if count else _PIPELINE_MODULE
         _pipeline_files[file] = _execute(name, file)
-        _parse_flags(argv or [file])
     return _pipeline_files[file]
-
-
-def _parse_flags(argv: Sequence[str]) -> None:
-    if absl_flags := sys.modules.get("absl.flags"):
-        flags = absl_flags.FLAGS
-        if not flags.is_parsed():
-            flags(list(argv), known_only=True)
 
 
 class _CurrentSource(SourceFileLoader):

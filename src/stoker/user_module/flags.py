@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program's absl flags in its workers: a user's step reads FLAGS as the pipeline file does.
+
+The runner sends what each flag was set to, not the command line: a worker loads only some of the
+files that define flags, and a command line cannot be read without all of them.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["fill_in_flags", "flags_of_this_program", "take_over_flags"]
+
+FlagArguments = Mapping[str, Sequence[str]]
+
+_taken_over: FlagArguments | None = None
+
+
+def flags_of_this_program() -> FlagArguments | None:
+    """By name, the arguments that set each flag as it is; None if the program parsed no flags."""
+    flags = _flags()
+    if flags is None or not flags.is_parsed():
+        return None
+    return {name: _arguments(flags[name]) for name in flags if not flags[name].using_default_value}
+
+
+def take_over_flags(arguments: FlagArguments | None) -> None:
+    """From now on, let the flags that this process defines have the values of the program's."""
+    global _taken_over
+    _taken_over = arguments
+
+
+def fill_in_flags() -> None:
+    """Set the flags that were defined since the last call, by a file that was loaded."""
+    flags = _flags()
+    if flags is None or _taken_over is None:
+        return
+    new = [name for name in _taken_over if name in flags and flags[name].using_default_value]
+    flags([sys.argv[0], *(argument for name in new for argument in _taken_over[name])])
+
+
+def _flags() -> Any:
+    """The flags of this process; None if nothing has imported absl's."""
+    absl_flags = sys.modules.get("absl.flags")
+    return absl_flags and absl_flags.FLAGS
+
+
+def _arguments(flag: Any) -> list[str]:
+    """`--name=value`, once for each value; nothing for None, which has no argument."""
+    option = f"--{flag.name}="
+    first, *more = flag.serialize().split(f"\n{option}")
+    return [first, *(option + value for value in more)] if first else []
