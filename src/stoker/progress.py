@@ -1,42 +1,218 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress: workers report it, and the runner's console shows it."""
+"""Progress, from where it is measured to where it is seen.
 
+    worker: report(record) ──▶ sink ──(the launcher's channel)──▶ runner: Console.event(record)
+
+A record is plain JSON. Its `kind` is `progress` (step, steps, epoch, epochs, metrics,
+steps_per_second, examples_per_second, waiting, seconds_left, phase, epoch_end, done; all but the
+step may be missing) or `warning` (text). Whoever passes a record on may add `node`.
+"""
+
+import contextlib
+import math
+import os
 import sys
-from collections.abc import Callable
-from typing import Any
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import IO, Any
 
-__all__ = ["Console", "report", "set_sink"]
+__all__ = ["Console", "describe", "live_line", "report", "set_sink"]
 
-_sink: Callable[[dict[str, Any]], None] | None = None
+Record = Mapping[str, Any]
+
+_DRAW_SECONDS = 0.1
+_LINE_SECONDS = 10.0
+_HALF_LINE_SECONDS = 1.0
+_BAR_WIDTH = 20
+_DEFAULT_WIDTH = 80
+
+
+class _Sink:
+    send: Callable[[dict[str, Any]], None] | None = None
 
 
 def set_sink(sink: Callable[[dict[str, Any]], None] | None) -> None:
-    """Say where the reports of this process go."""
-    global _sink
-    _sink = sink
+    """Say where this process's reports go; with None, nowhere."""
+    _Sink.send = sink
 
 
 def report(record: dict[str, Any]) -> None:
-    """Tell the runner how far this step is."""
-    if _sink:
-        _sink(record)
+    """Pass a record on to the runner."""
+    if _Sink.send:
+        _Sink.send(record)
 
 
 class Console:
-    """What a run shows on the terminal."""
+    """What the user sees of a run: the workers' output, and how far they are.
 
-    def step(self, text: str) -> None:
-        """Say what the runner does."""
-        print(text, file=sys.stderr, flush=True)
+    On a terminal, one live line stays below everything else; elsewhere, a plain line now and then.
+    Its methods may be called from several threads.
+    """
+
+    def __init__(self, out: IO[str] | None = None, err: IO[str] | None = None) -> None:
+        self._out = out or sys.stdout
+        self._err = err or sys.stderr
+        self._live = self._err.isatty()
+        self._lock = threading.Lock()
+        self._record: Record | None = None
+        self._drawn = 0
+        """How many columns of the live line are on the screen."""
+        self._drawn_at = -math.inf
+        self._half_line_since: float | None = None
+        self._line_at = -math.inf
 
     def output(self, data: bytes, *, error: bool) -> None:
-        """Pass on what a worker printed."""
-        stream = sys.stderr if error else sys.stdout
-        stream.write(data.decode(errors="replace"))
-        stream.flush()
+        """Pass on what a worker printed; the live line makes room and comes back."""
+        stream = self._err if error else self._out
+        with self._lock:
+            shown = self._live and stream.isatty()
+            if shown:
+                self._clear()
+            _write(stream, data)
+            if shown:
+                whole = data.endswith(b"\n")
+                self._half_line_since = None if whole else time.monotonic()
+                self._draw()
 
-    def event(self, record: dict[str, Any]) -> None:
-        """Show how far a worker is."""
+    def step(self, text: str) -> None:
+        """Print a line of the runner's own."""
+        with self._lock:
+            self._print(text)
+            self._draw()
+
+    def event(self, record: Record) -> None:
+        """Show what a worker reports."""
+        with self._lock:
+            if record["kind"] == "warning":
+                self._print(f"{_prefix(record)}warning: {record['text']}")
+            elif self._live:
+                self._show_live(record)
+            elif self._is_due(record):
+                self._line_at = time.monotonic()
+                self._print(describe(record))
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Take the live line away."""
+        with self._lock:
+            self._record = None
+            self._clear()
+
+    def _show_live(self, record: Record) -> None:
+        if record.get("done"):
+            self._record = None
+            self._print(describe(record))
+            return
+        self._record = record
+        if time.monotonic() - self._drawn_at >= _DRAW_SECONDS or record.get("epoch_end"):
+            self._clear()
+            self._draw()
+
+    def _is_due(self, record: Record) -> bool:
+        """Of plain lines: the first, each epoch's last, and one every few seconds."""
+        if record.get("done"):
+            return "epoch" not in record  # the last epoch has had its line
+        if record.get("epoch_end"):
+            return True
+        return time.monotonic() - self._line_at >= _LINE_SECONDS
+
+    def _print(self, text: str) -> None:
+        self._clear()
+        self._end_half_line()
+        _write(self._err, f"{text}\n".encode())
+
+    def _clear(self) -> None:
+        """Take the live line off the screen, also where a narrower window has broken it in two."""
+        if self._drawn:
+            rows_above = (self._drawn - 1) // self._width()
+            _write(self._err, b"\r" + b"\x1b[A" * rows_above + b"\x1b[J")
+            self._drawn = 0
+
+    def _draw(self) -> None:
+        if not self._live or self._record is None:
+            return
+        now = time.monotonic()
+        if self._half_line_since is not None:
+            if now - self._half_line_since < _HALF_LINE_SECONDS:
+                return  # the rest of the user's line may follow at once
+            self._end_half_line()
+        line = live_line(self._record, self._width() - 1)
+        _write(self._err, line.encode())
+        self._drawn, self._drawn_at = len(line), now
+
+    def _end_half_line(self) -> None:
+        if self._half_line_since is not None:
+            _write(self._err, b"\n")
+            self._half_line_since = None
+
+    def _width(self) -> int:
+        with contextlib.suppress(OSError):
+            return os.get_terminal_size(self._err.fileno()).columns or _DEFAULT_WIDTH
+        return _DEFAULT_WIDTH
+
+
+def describe(record: Record) -> str:
+    """A record as one plain line."""
+    return _prefix(record) + ", ".join(_parts(record))
+
+
+def live_line(record: Record, width: int) -> str:
+    """A record as one line of at most `width` columns: a bar, then what there is room for."""
+    step, steps = record["step"], record.get("steps")
+    line = _prefix(record).rstrip()
+    if steps:
+        filled = min(_BAR_WIDTH, _BAR_WIDTH * step // steps)
+        line += f" [{'━' * filled}{' ' * (_BAR_WIDTH - filled)}]"
+    for part in _parts(record):
+        longer = f"{line}  {part}".lstrip()
+        if len(longer) > width:
+            break
+        line = longer
+    return line[:width]
+
+
+def _prefix(record: Record) -> str:
+    return f"{record['node']}: " if record.get("node") else ""
+
+
+def _parts(record: Record) -> list[str]:
+    """What is known, the most wanted first."""
+    step, steps = record["step"], record.get("steps")
+    parts = [f"step {step:,}/{steps:,}" if steps else f"step {step:,}"]
+    if "epoch" in record:
+        parts.append(f"epoch {record['epoch']}/{record['epochs']}")
+    if record.get("phase"):
+        parts.append(str(record["phase"]))
+    parts += [f"{name} {_short(value)}" for name, value in record.get("metrics", {}).items()]
+    if (left := record.get("seconds_left")) is not None and not record.get("done"):
+        parts.append(f"{_clock(left)} left")
+    if (rate := record.get("examples_per_second")) is not None:
+        parts.append(f"{rate:,.0f} examples/s")
+    elif (rate := record.get("steps_per_second")) is not None:
+        parts.append(f"{rate:,.4g} steps/s")
+    if (waiting := record.get("waiting")) is not None:
+        parts.append(f"{waiting:.0%} waiting for input")
+    return parts
+
+
+def _short(value: float) -> str:
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:.4f}"
+    return f"{value:.3g}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _write(stream: IO[str], data: bytes) -> None:
+    """Bytes, where the stream has a binary side: what a worker prints need not be text."""
+    binary = getattr(stream, "buffer", None)
+    if binary is None:
+        stream.write(data.decode(errors="replace"))
+    else:
+        stream.flush()
+        binary.write(data)
+    stream.flush()

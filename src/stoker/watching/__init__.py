@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a worker tells about training while it runs: metrics on disk, and reports to the runner.
+
+model.fit ──▶ keras_fit ──┬──▶ session ──┬──▶ run_log: metrics.jsonl, TensorBoard events
+log_metrics ──────────────┘              └──▶ report: the runner's console
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stoker import progress
+from stoker.user_module.fn_args import FnArgs
+from stoker.watching.keras_fit import watch_fit
+from stoker.watching.session import Session
+
+__all__ = ["SWITCH", "log_metrics", "watch"]
+
+SWITCH = "STOKER_WATCH"
+
+
+@dataclass
+class _State:
+    """What this process is watching now."""
+
+    session: Session | None = None
+    switched_off: bool = False
+    has_said_so: bool = False
+
+
+_state = _State()
+
+
+@contextlib.contextmanager
+def watch(
+    fn_args: FnArgs,
+    *,
+    keras: int | None = None,
+    report: Callable[[dict[str, Any]], None] = progress.report,
+    enabled: bool = True,
+) -> Iterator[None]:
+    """Watch the training inside: every `fit` of Keras, and what `log_metrics` is told.
+
+    `keras` is the version that the step was given; with None, whichever is loaded is watched.
+    `enabled=False`, or the variable STOKER_WATCH=0, leaves everything as it is.
+    """
+    if not enabled or os.environ.get(SWITCH) == "0":
+        _state.switched_off = True
+        try:
+            yield
+        finally:
+            _state.switched_off = False
+        return
+    session = Session(fn_args, report)
+    _state.session = session
+    try:
+        with watch_fit(session, keras=keras):
+            yield
+    finally:
+        _state.session = None
+        session.close()
+
+
+def log_metrics(step: int, metrics: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+    """Report the metrics of one step of a training loop of your own.
+
+        stoker.log_metrics(step, loss=loss, accuracy=accuracy)
+
+    They go where those of Keras's `fit` go: to the progress line, to `metrics.jsonl` and to
+    TensorBoard, under `fn_args.model_run_dir`. Outside of a Trainer this does nothing.
+    """
+    if _state.session:
+        _state.session.log_step(int(step), {**(metrics or {}), **named})
+    elif not _state.switched_off and not _state.has_said_so:
+        _state.has_said_so = True
+        print(
+            "stoker.log_metrics does nothing here: it reports from a run_fn that a Trainer runs.",
+            file=sys.stderr,
+        )
