@@ -102,3 +102,8 @@ def test_channels_of_one_type_can_be_read_as_one(examples):
     assert len(union([examples, Channel(Examples)]).parts) == 2
     with pytest.raises(ValueError, match="one type"):
         union([examples, Channel(Model)])
+
+
+def test_a_name_is_used_once_in_a_table():
+    with pytest.raises(ValueError, match="Twice has 'examples' twice"):
+        type("TwiceSpec", (FitSpec,), {"OUTPUTS": FitSpec.INPUTS})

@@ -83,6 +83,17 @@ class ComponentSpec:
     INPUTS: ClassVar[dict[str, ChannelParameter]] = {}
     OUTPUTS: ClassVar[dict[str, ChannelParameter]] = {}
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        seen: set[str] = set()
+        for key in (*cls.PARAMETERS, *cls.INPUTS, *cls.OUTPUTS):
+            if key in seen:
+                raise ValueError(
+                    f"{cls.__name__.removesuffix('Spec')} has {key!r} twice. Inputs, outputs and "
+                    "parameters share one set of names: rename one of them."
+                )
+            seen.add(key)
+
     def __init__(self, **given: Any) -> None:
         self.inputs = ChannelMap()
         self.outputs = ChannelMap()
