@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 UNIT := -m "not tf and not mlmd and not slow"
 
-.PHONY: demo test check bench proto clean
+.PHONY: demo test check bench soak proto clean
 
 demo: $(INSTALLED)  ## train the penguin model and say where everything is
 	$(BIN)/python examples/penguin/pipeline.py
@@ -21,6 +21,10 @@ check: $(INSTALLED)  ## format, lint, types, import layers, unit tests
 
 bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/cached_run.py
+
+soak: $(INSTALLED)  ## 500 kills at random moments
+	STOKER_KILLS=500 $(BIN)/python -m pytest tests/test_crashes.py
 
 proto: $(INSTALLED)  ## generate the protobuf messages again
 	$(BIN)/python scripts/generate_protos.py
