@@ -47,7 +47,7 @@ def is_secret(key: str) -> bool:
 
 def _masked_text(text: str) -> str:
     """JSON with its values masked; text that has nothing to hide is returned as it was written."""
-    if text.lstrip()[:1] in ("{", "["):
+    if text.lstrip()[:1] in tuple('{["'):
         try:
             record = json.loads(text)
         except ValueError:

@@ -29,8 +29,16 @@ _OURS = os.path.dirname(os.path.abspath(stoker.__file__)) + os.sep
     callback=names_and_values,
     help="The value of a RuntimeParameter; may be given several times.",
 )
+@click.option(
+    "--force",
+    multiple=True,
+    metavar="NODE",
+    help="Run this step even if nothing changed; may be given several times.",
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run(file: str, parameters: dict[str, str], arguments: tuple[str, ...]) -> int:
+def run(
+    file: str, parameters: dict[str, str], force: tuple[str, ...], arguments: tuple[str, ...]
+) -> int:
     """Run a pipeline FILE.
 
     ARGUMENTS that are not listed below are the file's own; put -- before those that are.
@@ -38,7 +46,7 @@ def run(file: str, parameters: dict[str, str], arguments: tuple[str, ...]) -> in
     path = os.path.abspath(file)
     sys.argv = [path, *arguments]
     sys.path.insert(0, os.path.dirname(path))
-    with intercept(parameters) as runs:
+    with intercept(parameters, force=force) as runs:
         code = _run_as_main(path, file)
         if not runs and not code:
             raise ValueError(
