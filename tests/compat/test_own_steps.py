@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Users' own steps, in the pipeline file and in a package, started in every way that TFX offers."""
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Optional
 
 import pytest
+from tfx import v1 as tfx
+from tfx.dsl.component.experimental.annotations import (
+    InputArtifact,
+    OutputArtifact,
+    OutputDict,
+    Parameter,
+)
+from tfx.dsl.component.experimental.decorators import component
+from tfx.dsl.components.common.resolver import ResolverStrategy
+from tfx.types.artifact import Property, PropertyType
 
 # A step as a class, the older way: a spec, an executor, a component around them.
 STEPS = '''
@@ -179,6 +191,7 @@ def project(tmp_path, request):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -213,3 +226,99 @@ def test_own_steps_run_however_the_pipeline_is_started(project, penguins, comman
 
 def inherited():
     return [path for path in [os.environ.get("PYTHONPATH", "")] if path]
+
+
+BEAM = """
+import os
+
+import apache_beam as beam
+from tfx import v1 as tfx
+from tfx.dsl.components.base import base_beam_component, base_beam_executor, executor_spec
+from tfx.types import artifact_utils, component_spec, standard_artifacts
+
+
+class Executor(base_beam_executor.BaseBeamExecutor):
+
+  def Do(self, input_dict, output_dict, exec_properties):
+    uri = artifact_utils.get_split_uri(input_dict['examples'], 'train')
+    out = os.path.join(artifact_utils.get_single_uri(output_dict['count']), 'count')
+    with self._make_beam_pipeline() as p:
+      _ = (p
+           | beam.io.ReadFromTFRecord(os.path.join(uri, '*'))
+           | beam.combiners.Count.Globally()
+           | beam.Map(str)
+           | beam.io.WriteToText(out, shard_name_template=''))
+
+
+class Spec(component_spec.ComponentSpec):
+  PARAMETERS = {}
+  INPUTS = {'examples': component_spec.ChannelParameter(type=standard_artifacts.Examples)}
+  OUTPUTS = {'count': component_spec.ChannelParameter(type=standard_artifacts.ExampleStatistics)}
+
+
+class BeamCounter(base_beam_component.BaseBeamComponent):
+  SPEC_CLASS = Spec
+  EXECUTOR_SPEC = executor_spec.BeamExecutorSpec(Executor)
+
+  def __init__(self, examples):
+    super().__init__(spec=Spec(
+        examples=examples, count=tfx.types.Channel(type=standard_artifacts.ExampleStatistics)))
+"""
+
+
+@pytest.mark.slow
+def test_an_executor_runs_a_beam_pipeline(tmp_path, penguins, monkeypatch):
+    (tmp_path / "beam_steps.py").write_text(BEAM)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    example_gen = tfx.components.CsvExampleGen(input_base=penguins)
+    counter = importlib.import_module("beam_steps").BeamCounter(example_gen.outputs["examples"])
+    pipeline = tfx.dsl.Pipeline(
+        pipeline_name="beam",
+        pipeline_root=str(tmp_path / "root"),
+        components=[example_gen, counter.with_beam_pipeline_args(["--runner=FnApiRunner"])],
+    )
+    run = tfx.orchestration.LocalDagRunner().run(pipeline)
+    (count,) = run.outputs["BeamCounter"]["count"]
+    assert int(Path(count.uri, "count").read_text()) > 200
+
+
+class Score(tfx.types.Artifact):
+    TYPE_NAME = "Score"
+    PROPERTIES = {"value": Property(type=PropertyType.FLOAT)}
+
+
+@component
+def rate(score: OutputArtifact[Score], value: Parameter[float]):
+    score.value = value
+
+
+@component
+def keep(score: Optional[InputArtifact[Score]] = None) -> OutputDict(best=float):  # noqa: UP045
+    return {"best": score.value if score else -1.0}
+
+
+class BestStrategy(ResolverStrategy):
+    """The user's own: the artifact with the highest value, of those above a floor."""
+
+    def __init__(self, floor=0.0):
+        self._floor = floor
+
+    def resolve_artifacts(self, metadata_store, input_dict):
+        good = [one for one in input_dict["score"] if one.value > self._floor]
+        return {"score": [max(good, key=lambda one: one.value)]} if good else None
+
+
+def test_a_strategy_of_the_users_own_chooses_among_earlier_artifacts(tmp_path):
+    def run(value):
+        best = tfx.dsl.Resolver(
+            strategy_class=BestStrategy,
+            config={"floor": 0.5},
+            score=tfx.dsl.Channel(type=Score),
+        ).with_id("best_score")
+        keeping = keep(score=best.outputs["score"])
+        rating = rate(value=value)
+        rating.add_upstream_node(keeping)
+        pipeline = tfx.dsl.Pipeline("best", str(tmp_path), components=[best, keeping, rating])
+        return tfx.orchestration.LocalDagRunner().run(pipeline).outputs["keep"]["best"][0].value
+
+    assert [run(value) for value in (0.4, 0.9, 0.7, 0.8)] == [-1.0, -1.0, 0.9, 0.9]
