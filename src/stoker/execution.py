@@ -13,6 +13,7 @@ from typing import Any
 
 from stoker.artifacts import Artifact, ValueArtifact
 from stoker.dsl.component import Node
+from stoker.errors import StoreError
 from stoker.manifest import manifest_file, seal
 from stoker.metadata.records import EventType, ExecutionState
 from stoker.metadata.store import Store
@@ -93,15 +94,18 @@ class Execution:
         """Close the execution if what happens inside does not end well."""
         try:
             yield
-        except KeyboardInterrupt:
-            self.store.close_execution(self.id, ExecutionState.CANCELED, "Stopped by the user.")
-            raise
         except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt)
             # The user's own traceback, where there is one, and what the runner says about it.
-            told = (getattr(error, "traceback", ""), str(error))
-            self.store.close_execution(
-                self.id, ExecutionState.FAILED, "\n".join(filter(None, told))
-            )
+            told = (getattr(error, "traceback", ""), str(error) or "Stopped by the user.")
+            try:
+                self.store.close_execution(
+                    self.id,
+                    ExecutionState.CANCELED if stopped else ExecutionState.FAILED,
+                    "\n".join(filter(None, told)),
+                )
+            except StoreError as unrecorded:  # the next run will close it
+                error.add_note(f"This could not be recorded: {unrecorded}")
             raise
 
     def _first_free_id(self) -> int:

@@ -9,6 +9,7 @@ import contextlib
 import os
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.executor import reference_to
 from stoker.dsl.parameters import names_in, substitute
 from stoker.dsl.pipeline import Pipeline
-from stoker.errors import StepFailed
+from stoker.errors import StepFailed, StokerError
 from stoker.file_digests import FileDigests
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
@@ -108,7 +109,7 @@ def _run(
 ) -> Run:
     _check_names(pipeline, given, forced)
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
-    os.makedirs(root, exist_ok=True)
+    _check_writable(root)
     environments = {
         node.id: _environment_of(node, node.spec.values(given))
         for node in pipeline.components
@@ -175,6 +176,18 @@ def _check_names(pipeline: Pipeline, given: Mapping[str, Any], forced: Collectio
             f"The pipeline {pipeline.pipeline_name!r} has no step {unknown[0]!r} to force; "
             f"it has {', '.join(nodes)}."
         )
+
+
+def _check_writable(root: str) -> None:
+    try:
+        os.makedirs(os.path.join(root, ".stoker"), exist_ok=True)
+        with tempfile.TemporaryFile(dir=os.path.join(root, ".stoker")) as file:
+            file.write(bytes(1 << 18))  # a store that finds no room says less clearly why
+    except OSError as error:
+        raise StokerError(
+            f"Cannot write to the pipeline root {root}: {error.strerror}. Choose another "
+            "pipeline_root, or make room and give yourself the right to write there."
+        ) from error
 
 
 @dataclass(kw_only=True)
