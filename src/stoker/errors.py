@@ -4,6 +4,7 @@
     StokerError
     ├── StepFailed        a step's own code raised, or its process died
     ├── NothingWritten    a step ended without writing an output it owes
+    ├── ModelRejected     a model does not load, or its serving signature does not work
     ├── BadData           an input file cannot be read as what it should be
     ├── StoreError        the metadata store cannot be used
     └── MissingPart       a part of TFX, or an optional package, that is not here
@@ -14,6 +15,7 @@ Bad arguments are `ValueError` or `TypeError`, as everywhere in Python.
 __all__ = [
     "BadData",
     "MissingPart",
+    "ModelRejected",
     "NothingWritten",
     "StepFailed",
     "StokerError",
@@ -41,6 +43,10 @@ class StepFailed(StokerError):
 
 class NothingWritten(StokerError):
     """A step ended without writing an output that it owes."""
+
+
+class ModelRejected(StokerError):
+    """A model that the Trainer wrote does not load, or fails when its signature is called."""
 
 
 class BadData(StokerError):
