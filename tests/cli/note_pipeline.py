@@ -24,6 +24,11 @@ def count(note: InputArtifact[Note]) -> OutputDict(length=int):
 
 
 @component
+def compare(first: int, second: int, note: InputArtifact[Note]) -> OutputDict(same=bool):
+    return {"same": first == second}
+
+
+@component
 def fail_late(note: OutputArtifact[Note]):
     Path(note.uri, "half").write_text("x" * 1000)
     raise OSError("the disk is full")

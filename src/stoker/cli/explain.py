@@ -38,7 +38,7 @@ def explain(store: Store, node: str, parts: bool, as_json: bool) -> int:
             }
         )
         return 0
-    why = explanation or "nothing was looked up: its pipeline has no cache (enable_cache=True)."
+    why = explanation or "nothing was looked up: a step of this kind is never cached"
     click.echo(f"{node} ({state}, execution {execution.id}): {why}")
     if parts:
         rows = [(name, str(digest)) for name, digest in sorted(digests.items())]
