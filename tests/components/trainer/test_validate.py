@@ -365,3 +365,40 @@ def test_an_eval_model_that_is_damaged_is_rejected(check, save, tmp_path):
 
     with pytest.raises(ModelRejected, match="Format-TFMA"):
         check()
+
+
+@pytest.mark.tf
+def test_a_model_of_tensorflow_1_is_called_through_its_serving_graph(check, tmp_path):
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    builder = v1.saved_model.Builder(str(tmp_path / "model" / "Format-Serving"))
+    with tf.Graph().as_default(), v1.Session() as session:
+        examples = v1.placeholder(tf.string, [None])
+        outputs = {"x": v1.io.parse_example(examples, fixed("x"))["x"]}
+        signature = v1.saved_model.predict_signature_def({"examples": examples}, outputs)
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.add_meta_graph(["serve", "tpu"])
+        builder.save()
+
+    model = check()
+
+    assert model.get_string_custom_property("model_check") == (
+        "serving_default works on 8 eval examples."
+    )
+
+
+@pytest.mark.tf
+def test_an_op_that_is_not_known_here_is_not_held_against_the_model(check, save, tmp_path):
+    import tensorflow as tf
+
+    save(lambda features: tf.math.softplus(features["x"]), fixed("x"))
+    file = tmp_path / "model" / "Format-Serving" / "saved_model.pb"
+    file.write_bytes(file.read_bytes().replace(b"Softplus", b"Softmine"))
+
+    model = check()
+
+    assert "an op of a library that was not imported" in (
+        model.get_string_custom_property("model_check")
+    )
+    assert "serving_default" in model.get_custom_property("signatures")
