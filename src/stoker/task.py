@@ -62,7 +62,7 @@ class Task:
     import_paths: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     flags: Mapping[str, Sequence[str]] | None = None
-    """The program's absl flags: by name, the arguments that set it; None if it parsed none."""
+    """The program's absl flags: by name, the arguments that set it; None if it uses none."""
     environment: Environment = field(default_factory=Environment)
 
     def to_json(self) -> str:

@@ -6,7 +6,7 @@ import json
 DEFINE = """
 from absl import flags
 flags.DEFINE_integer('rows', 1, 'How many.')
-flags.DEFINE_multi_string('name', [], 'Which.')
+flags.DEFINE_multi_string('name', [], 'Which.', short_name='n')
 flags.DEFINE_boolean('loud', True, 'How.')
 flags.DEFINE_string('text', None, 'What.')
 """
@@ -18,7 +18,7 @@ def test_a_worker_sees_the_flags_that_its_own_files_define(write, run_python, tm
         f"""
         exec({DEFINE!r})
         flags.DEFINE_string('elsewhere', None, 'Not known to the worker.')
-        flags.FLAGS(['x', '--elsewhere', 'y', '--rows', '7', '--name=a b', '--name=c', '--noloud'])
+        flags.FLAGS(['x', '--elsewhere', 'y', '--rows', '7', '--name=a b', '-n=c', '--noloud'])
         flags.FLAGS.text = 'set by the program'
         import json
         from stoker.user_module.flags import flags_of_this_program
@@ -58,7 +58,18 @@ def test_flags_of_a_module_file_that_is_loaded_later_are_filled_in_too(write, ru
     )
 
 
-def test_a_program_that_parsed_no_flags_sends_none(run_python):
+def test_a_program_without_a_command_line_sends_how_much_it_logs(run_python):
+    run_python(
+        """
+        from absl import logging
+        from stoker.user_module.flags import flags_of_this_program
+        logging.set_verbosity(logging.INFO)
+        assert flags_of_this_program() == {"verbosity": ["--verbosity=0"]}
+        """
+    )
+
+
+def test_a_program_that_uses_no_flags_sends_none(run_python):
     run_python(
         """
         from absl import flags

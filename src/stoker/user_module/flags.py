@@ -17,11 +17,15 @@ _taken_over: FlagArguments | None = None
 
 
 def flags_of_this_program() -> FlagArguments | None:
-    """By name, the arguments that set each flag as it is; None if the program parsed no flags."""
+    """By name, the arguments that set each flag as it is; None if the program uses no flags.
+
+    What a program sets without a command line counts too: `logging.set_verbosity` sets a flag.
+    """
     flags = _flags()
-    if flags is None or not flags.is_parsed():
-        return None
-    return {name: _arguments(flags[name]) for name in flags if not flags[name].using_default_value}
+    changed = [name for name in flags or () if _is_set(name, flags[name])]
+    if changed or (flags is not None and flags.is_parsed()):
+        return {name: _arguments(flags[name]) for name in changed}
+    return None
 
 
 def take_over_flags(arguments: FlagArguments | None) -> None:
@@ -43,6 +47,11 @@ def _flags() -> Any:
     """The flags of this process; None if nothing has imported absl's."""
     absl_flags = sys.modules.get("absl.flags")
     return absl_flags and absl_flags.FLAGS
+
+
+def _is_set(name: str, flag: Any) -> bool:
+    """Whether a flag has a value of its own; a short name is the flag's second one."""
+    return name == flag.name and not flag.using_default_value
 
 
 def _arguments(flag: Any) -> list[str]:
