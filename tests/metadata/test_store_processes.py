@@ -96,14 +96,20 @@ def test_a_process_killed_while_it_makes_the_store_leaves_nothing(config: StoreC
     assert kill_everywhere(config, Store.close) > 15
 
 
-def test_two_processes_write_at_once_and_nothing_is_lost(config: StoreConfig) -> None:
-    writers = [start_writer(config, name, 20) for name in ("left", "right")]
-    assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+@pytest.mark.parametrize(
+    ("processes", "runs_each"), [(2, 20), pytest.param(50, 2, marks=pytest.mark.slow)]
+)
+def test_processes_write_at_once_and_nothing_is_lost(
+    config: StoreConfig, processes: int, runs_each: int
+) -> None:
+    writers = [start_writer(config, f"writer-{n}", runs_each) for n in range(processes)]
+    assert [writer.wait(timeout=300) for writer in writers] == [0] * processes
+    runs = processes * runs_each
     with Store(config) as store:
-        assert len(store.runs("penguin")) == 40
+        assert len(store.runs("penguin")) == runs
         executions = store.executions(pipeline_name="penguin")
-        assert [execution.state for execution in executions] == [ExecutionState.COMPLETE] * 80
-        assert len(store.artifacts()) == 120
+        assert [one.state for one in executions] == [ExecutionState.COMPLETE] * runs * 2
+        assert len(store.artifacts()) == runs * 3
     with connected(config) as connection:
         doubled = connection.execute(
             "SELECT name FROM Type GROUP BY name, type_kind HAVING count(*) > 1"
