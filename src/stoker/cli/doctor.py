@@ -17,7 +17,7 @@ import click
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_size
 
-__all__ = ["Finding", "doctor"]
+__all__ = ["Finding", "doctor", "findings"]
 
 _PYTHONS = ((3, 11), (3, 13))
 _ENOUGH_BYTES = 2_000_000_000
@@ -65,25 +65,23 @@ class Finding:
 @json_option
 def doctor(root: str, as_json: bool) -> int:
     """Check Python, TensorFlow, Keras, the GPU, the disk, and for a TFX in the same environment."""
-    report = _probe()
-    findings = [
-        _python(),
-        *_parts(report),
-        _gpu(report),
-        *_real_tfx(),
-        _disk(root),
-    ]
-    num_problems = sum(one.state == "problem" for one in findings)
+    found = findings(_probe(), root)
+    num_problems = sum(one.state == "problem" for one in found)
     if as_json:
-        print_json([asdict(one) for one in findings])
+        print_json([asdict(one) for one in found])
     else:
-        rows = [(one.what, one.state, one.found) for one in findings]
+        rows = [(one.what, one.state, one.found) for one in found]
         print_table(Table(columns=("what", "state", "found"), rows=rows))
-        for one in findings:
+        for one in found:
             if one.advice:
                 click.echo(f"{one.what}: {one.advice}")
         click.echo(f"Problems: {num_problems}.")
     return 1 if num_problems else 0
+
+
+def findings(report: dict[str, Any], root: str) -> list[Finding]:
+    """What there is to say about this Python, the `report` of a probe, and the disk at `root`."""
+    return [_python(), *_parts(report), _gpu(report), _real_tfx(), _disk(root)]
 
 
 def _probe() -> dict[str, Any]:
@@ -141,7 +139,7 @@ def _gpu(report: dict[str, Any]) -> Finding:
     return Finding(what="GPU", state="note", found="none; training uses the CPU")
 
 
-def _real_tfx() -> Iterator[Finding]:
+def _real_tfx() -> Finding:
     installed = []
     for name in ("tfx", "ml-pipelines-sdk"):
         try:
@@ -149,7 +147,7 @@ def _real_tfx() -> Iterator[Finding]:
         except importlib.metadata.PackageNotFoundError:
             continue
     if installed:
-        yield Finding(
+        return Finding(
             what="TFX",
             state="problem",
             found=f"{' and '.join(installed)} in the same environment",
@@ -157,8 +155,7 @@ def _real_tfx() -> Iterator[Finding]:
             "pip uninstall tfx ml-pipelines-sdk, then pip install --force-reinstall --no-deps "
             "stoker; or keep each in an environment of its own.",
         )
-    else:
-        yield Finding(what="TFX", found="not in this environment, as it should be")
+    return Finding(what="TFX", found="not in this environment, as it should be")
 
 
 def _disk(root: str) -> Finding:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker train`: the Trainer alone, with the steps that its data needs, from one command."""
 
+import contextlib
 import glob
 import hashlib
 import json
 import os
+import sys
 from typing import Any
 
 import click
@@ -93,7 +95,9 @@ def train(
         schema_file=schema and os.path.abspath(schema),
         name=name,
     )
-    run = LocalDagRunner().run(pipeline)
+    # What the user's code prints is not part of the JSON.
+    with contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):
+        run = LocalDagRunner().run(pipeline)
     (model,) = run.outputs["Trainer"]["model"]
     if as_json:
         print_json({"run": run.id, "artifact": model.id, "model": serving_model_dir(model.uri)})
