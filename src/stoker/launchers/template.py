@@ -24,6 +24,7 @@ from stoker.launchers.worker import execute
 from stoker.progress import set_sink
 from stoker.task import Environment
 from stoker.user_module.keras_alias import alias_keras, prepare_keras
+from stoker.user_module.logs import hush_libraries
 from stoker.user_module.tft_compat import tolerate_pop
 
 __all__ = ["LENGTH_BYTES", "main"]
@@ -177,6 +178,7 @@ def _work(task: str, channel_fd: int, out: int, err: int) -> NoReturn:
             channel.sendall(json.dumps(message).encode() + b"\n")
 
     set_sink(lambda record: send(event=record))
+    hush_libraries()
     outcome = execute(task)
     logging.shutdown()
     sys.stdout.flush()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a worker logs: the user's own lines, without the small talk of the libraries below them."""
+
+import logging
+import sys
+
+__all__ = ["hush_libraries"]
+
+# `absl.app.run` turns INFO on for all. Not listed: what calls a user's print_fn=logging.info.
+_TALKATIVE = (
+    "/site-packages/tensorflow/",
+    "/site-packages/tensorflow_transform/",
+    "/site-packages/tf_keras/src/saving/",
+    "/site-packages/tfx_bsl/",
+)
+
+
+def hush_libraries() -> None:
+    """Drop what talkative libraries log with absl below WARNING, if absl's logging is loaded."""
+    if "absl.logging" in sys.modules:
+        logging.getLogger("absl").addFilter(_is_worth_showing)
+
+
+def _is_worth_showing(record: logging.LogRecord) -> bool:
+    if record.levelno >= logging.WARNING:
+        return True
+    return not any(folder in record.pathname for folder in _TALKATIVE)
