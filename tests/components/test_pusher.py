@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -234,6 +235,17 @@ def test_a_push_that_is_killed_changes_nothing_and_the_next_one_cleans_up(base, 
     second = push(str(large), str(base))
     assert files_below(base / str(second)) == files_below(large)
     assert sorted(entry.name for entry in base.iterdir()) == [".last_push", str(first), str(second)]
+
+
+def test_a_push_that_fails_leaves_nothing_behind(base, tmp_path):
+    model = write_model(tmp_path / "model")
+    first = push(str(model), str(base))
+    (model / "zzz").symlink_to(tmp_path / "nowhere")
+
+    with pytest.raises(shutil.Error, match="zzz"):
+        push(str(model), str(base))
+
+    assert sorted(entry.name for entry in base.iterdir()) == [".last_push", str(first)]
 
 
 def test_a_pipeline_pushes_to_the_folder_that_is_named_when_it_runs(base, tmp_path, model):

@@ -168,15 +168,20 @@ def push(model_path: str, base_directory: str) -> int:
         copy = os.path.join(base_directory, _COPY)
         if os.path.lexists(copy):
             shutil.rmtree(copy)
-        shutil.copytree(model_path, copy)
-        seal(copy)
-        version = next_version(
-            now=int(time.time()), last=_read_version(last_push), taken=os.listdir(base_directory)
-        )
-        os.pwrite(last_push, b"%d\n" % version, 0)
-        os.fsync(last_push)
-        os.rename(copy, os.path.join(base_directory, str(version)))
-        _sync(base_directory)
+        try:
+            shutil.copytree(model_path, copy)
+            seal(copy)
+            version = next_version(
+                now=int(time.time()),
+                last=_read_version(last_push),
+                taken=os.listdir(base_directory),
+            )
+            os.pwrite(last_push, b"%d\n" % version, 0)
+            os.fsync(last_push)
+            os.rename(copy, os.path.join(base_directory, str(version)))
+            _sync(base_directory)
+        finally:  # the copy has another name by now, or something failed, such as a full disk
+            shutil.rmtree(copy, ignore_errors=True)
     return version
 
 

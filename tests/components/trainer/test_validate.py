@@ -12,7 +12,9 @@ from stoker.artifacts import Examples, Model, TransformGraph
 from stoker.components.trainer.validate import ModelCheck
 from stoker.errors import ModelRejected
 from stoker.examples.tfrecord import write_records
+from stoker.launchers.worker import execute
 from stoker.proto.example_pb2 import Example
+from stoker.task import Task
 
 ROWS = [{"x": [float(row)], "y": [0.5], "name": [b"row"]} for row in range(12)]
 LISTS = {bytes: "bytes_list", float: "float_list", int: "int64_list"}
@@ -227,6 +229,25 @@ def test_a_signature_on_transformed_examples_has_to_work_on_them(check, save, tr
 
 
 @pytest.mark.tf
+def test_a_feature_that_is_raw_and_transformed_under_one_name_decides_nothing(check, tmp_path):
+    import tensorflow as tf
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 1], tf.float32, name="x")])
+    def serve(x):
+        return {"score": 1.0 / (x - 1.0)}
+
+    feature = 'feature { name: "x" type: FLOAT }'
+    graph = transform_graph(tmp_path / "graph", raw=feature, transformed=feature)
+    save_signatures(tmp_path / "model" / "Format-Serving", {"serving_default": serve})
+
+    model = check(rows=[{"x": [1.0]}], inputs={"transform_graph": [graph]})
+
+    assert model.get_string_custom_property("model_check") == (
+        "serving_default loads; it could not be judged by eval examples: its output 'score' is inf."
+    )
+
+
+@pytest.mark.tf
 @pytest.mark.parametrize(
     ("name", "shape", "dtype", "outcome"),
     [
@@ -402,3 +423,45 @@ def test_an_op_that_is_not_known_here_is_not_held_against_the_model(check, save,
         model.get_string_custom_property("model_check")
     )
     assert "serving_default" in model.get_custom_property("signatures")
+
+
+@pytest.fixture
+def outcome(tmp_path):
+    """Runs the check as a worker does; returns the outcome."""
+
+    def run():
+        model = Model()
+        model.uri = str(tmp_path / "model")
+        task = Task(
+            pipeline_name="p",
+            run_id="r",
+            node_id="Trainer",
+            execution_id=1,
+            executor="stoker.components.trainer.validate:ModelCheck",
+            inputs={"examples": [write_examples(tmp_path / "examples", ROWS)]},
+            outputs={"model": [model]},
+        )
+        return execute(task.to_json())
+
+    return run
+
+
+@pytest.mark.tf
+def test_what_a_worker_finds_out_reaches_the_runner(outcome, save):
+    save(lambda features: features["x"], fixed("x"))
+
+    (model,) = outcome().outputs["model"]
+
+    assert model["custom_properties"]["model_type"] == "SavedModel"
+    assert "serving_default" in model["custom_properties"]["signatures"]
+
+
+@pytest.mark.tf
+def test_a_rejection_reaches_the_runner_without_our_own_traceback(outcome, save):
+    save(lambda features: features["x"] / 0.0, fixed("x"))
+
+    failure = outcome().failure
+
+    assert failure.kind == "ModelRejected"
+    assert failure.message.startswith("The signature 'serving_default'")
+    assert failure.traceback == ""
