@@ -18,8 +18,8 @@ from typing import Any
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching import watch
 
-NUM_PAIRS = 9
-MODELS = {"small": (8, 2500), "larger": (1024, 80)}
+NUM_PAIRS = 11
+MODELS = {"small": (8, 1000), "larger": (512, 60)}
 """The width of the model, and how many steps one fit takes."""
 
 
@@ -44,20 +44,18 @@ def measure(keras: int) -> None:
     for name, (width, steps) in MODELS.items():
         model, data = compiled(width), batches()
         model.fit(data, steps_per_epoch=steps, verbose=0)
-        without, watched = [], []
+        without: list[tuple[float, float]] = []
+        watched: list[tuple[float, float]] = []
         for pair in range(NUM_PAIRS):
             sides = [(without, False), (watched, True)]
             for times, enabled in sides if pair % 2 else reversed(sides):
                 times.append(timed_fit(model, data, steps, keras=keras, enabled=enabled))
-        (wall, cpu), (watched_wall, watched_cpu) = (
-            [statistics.median(column) for column in zip(*times, strict=True)]
-            for times in (without, watched)
+        wall, cpu = (
+            statistics.median(w / wo for w, wo in zip(*columns, strict=True))
+            for columns in zip(zip(*watched, strict=True), zip(*without, strict=True), strict=True)
         )
-        print(
-            f"Keras {keras}, {name:8} model       {steps / wall:8,.0f}    "
-            f"{watched_wall / wall:17.3f}    {watched_cpu / cpu:16.3f}",
-            flush=True,
-        )
+        speed = steps / statistics.median(seconds for seconds, _ in without)
+        print(f"Keras {keras}, {name:8} model {speed:10,.0f} {wall:20.3f} {cpu:20.3f}", flush=True)
 
 
 def timed_fit(

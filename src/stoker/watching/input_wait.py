@@ -45,6 +45,8 @@ class InputWait:
 def _plain_iterator(iterator: Any) -> Any:
     """The tf.data iterator inside a distributed one; None for what tf.data does not know."""
     while iterator is not None and not hasattr(iterator, "_iterator_resource"):
-        inside = next((vars(iterator)[name] for name in _INSIDE if name in vars(iterator)), None)
+        inside = next(
+            (getattr(iterator, name) for name in _INSIDE if hasattr(iterator, name)), None
+        )
         iterator = inside[0] if isinstance(inside, list | tuple) else inside
     return iterator

@@ -23,6 +23,7 @@ from stoker.watching.session import REPORT_SECONDS, Session, numbers
 __all__ = ["watch_fit"]
 
 _WRITE_SECONDS = 1.0
+_WAIT_SECONDS = 0.5
 _NUM_MARKS = 8
 _MODULES = {2: "tf_keras", 3: "keras"}
 
@@ -185,8 +186,9 @@ class _FitWatch:
         if now >= self._next_write:
             self._next_write = now + _WRITE_SECONDS
             self._write("train", step, metrics)
-            self._measure_wait(now, step)
             self._check_gpu()
+        if self._wait_mark is None or now - self._wait_mark[0] >= _WAIT_SECONDS:
+            self._measure_wait(now, step)
         self._report(step)
 
     def _measure_wait(self, now: float, step: int) -> None:
@@ -213,6 +215,8 @@ class _FitWatch:
         if num_steps and not self._marks:  # an epoch shorter than the time between two samples
             self._measured["examples_per_step"] = self._examples_per_step(num_steps)
         self._steps_before += min(num_steps, self.params.get("steps") or num_steps)
+        if self._wait_mark:
+            self._measure_wait(time.perf_counter(), self._steps_before)
 
     def _check_gpu(self) -> None:
         if not self._session.gpu_checked and "tensorflow" in sys.modules:
