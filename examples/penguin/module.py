@@ -70,7 +70,6 @@ def run_fn(fn_args: tfx.components.FnArgs):
         steps_per_epoch=fn_args.train_steps,
         validation_data=_dataset(fn_args.eval_files, fn_args, schema),
         validation_steps=fn_args.eval_steps,
-        verbose=2,
     )
     signatures = {"serving_default": _serving_fn(model)}
     model.save(fn_args.serving_model_dir, save_format="tf", signatures=signatures)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stoker import artifacts as artifacts
     from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
     from stoker.components.importer import Importer
+    from stoker.components.pusher import Pusher
     from stoker.components.resolver import LatestArtifactStrategy, Resolver, ResolverStrategy
     from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
     from stoker.components.statistics_gen import StatisticsGen
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from stoker.errors import (
         BadData,
         MissingPart,
+        ModelRejected,
         NothingWritten,
         StepFailed,
         StokerError,
@@ -44,9 +46,11 @@ if TYPE_CHECKING:
     from stoker.launchers.in_process import InProcess
     from stoker.launchers.processes import Processes
     from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+    from stoker.proto.pusher_pb2 import PushDestination
     from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
     from stoker.runner import LocalDagRunner, Run
     from stoker.user_module.fn_args import DataAccessor, FnArgs
+    from stoker.watching import log_metrics
 
     __version__: str
 
@@ -71,12 +75,15 @@ __all__ = [
     "LatestArtifactStrategy",
     "LocalDagRunner",
     "MissingPart",
+    "ModelRejected",
     "NothingWritten",
     "OutputArtifact",
     "OutputDict",
     "Parameter",
     "Pipeline",
     "Processes",
+    "PushDestination",
+    "Pusher",
     "Resolver",
     "ResolverStrategy",
     "Run",
@@ -92,6 +99,7 @@ __all__ = [
     "__version__",
     "artifacts",
     "component",
+    "log_metrics",
     "sqlite_metadata_connection_config",
     "union",
 ]
@@ -99,6 +107,7 @@ __all__ = [
 _HOMES = {
     "stoker.components.example_gen": ("CsvExampleGen", "ImportExampleGen"),
     "stoker.components.importer": ("Importer",),
+    "stoker.components.pusher": ("Pusher",),
     "stoker.components.resolver": ("LatestArtifactStrategy", "Resolver", "ResolverStrategy"),
     "stoker.components.schema_gen": ("ImportSchemaGen", "SchemaGen"),
     "stoker.components.statistics_gen": ("StatisticsGen",),
@@ -109,14 +118,17 @@ _HOMES = {
         *("OutputDict", "Parameter", "Pipeline", "RuntimeParameter", "component", "union"),
     ),
     "stoker.errors": (
-        *("BadData", "MissingPart", "NothingWritten", "StepFailed", "StokerError", "StoreError"),
+        *("BadData", "MissingPart", "ModelRejected", "NothingWritten"),
+        *("StepFailed", "StokerError", "StoreError"),
     ),
     "stoker.launchers.in_process": ("InProcess",),
     "stoker.launchers.processes": ("Processes",),
     "stoker.metadata.config": ("StoreConfig", "sqlite_metadata_connection_config"),
+    "stoker.proto.pusher_pb2": ("PushDestination",),
     "stoker.proto.trainer_pb2": ("EvalArgs", "TrainArgs"),
     "stoker.runner": ("LocalDagRunner", "Run"),
     "stoker.user_module.fn_args": ("DataAccessor", "FnArgs"),
+    "stoker.watching": ("log_metrics",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

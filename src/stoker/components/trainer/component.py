@@ -50,6 +50,7 @@ class TrainerSpec(ComponentSpec):
         "train_args": ExecutionParameter(type=TrainArgs, optional=True),
         "eval_args": ExecutionParameter(type=EvalArgs, optional=True),
         "custom_config": ExecutionParameter(type=str, optional=True),
+        "watch": ExecutionParameter(type=bool, optional=True),
     }
 
 
@@ -62,7 +63,8 @@ class Trainer(BaseComponent):
     `fn_args.model_run_dir` the output `model_run`.
 
     `keras` is 2 or 3 where the choice should not be read from the module's imports. Unless `check`
-    is False, the model is loaded and called in a fresh process before it is published.
+    is False, the model is loaded and called in a fresh process before it is published. Unless
+    `watch` is False, Keras's `fit` reports its progress, and leaves metrics in `model_run`.
     `base_models` and `instance_name` are names of older editions.
     """
 
@@ -94,6 +96,7 @@ class Trainer(BaseComponent):
         instance_name: str | None = None,
         keras: int | None = None,
         check: bool = True,
+        watch: bool = True,
     ) -> None:
         _check_user_code(module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
         if keras not in (None, 2, 3):
@@ -101,7 +104,7 @@ class Trainer(BaseComponent):
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
         self.keras = keras
-        self.check = None
+        self.check = "stoker.components.trainer.validate:ModelCheck" if check else None
         spec = TrainerSpec(
             examples=_choose_examples(examples, transformed_examples, transform_graph),
             transform_graph=transform_graph,
@@ -115,6 +118,7 @@ class Trainer(BaseComponent):
             train_args=train_args,
             eval_args=eval_args,
             custom_config=_as_json(custom_config),
+            watch=None if watch else False,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
 

@@ -9,6 +9,7 @@ from stoker.dsl.executor import BaseExecutor
 from stoker.errors import MissingPart, NothingWritten
 from stoker.user_module.fn_args import FnArgs, get_common_fn_args
 from stoker.user_module.loader import load_function
+from stoker.watching import watch
 
 __all__ = ["Executor", "GenericExecutor", "TrainerFnArgs"]
 
@@ -30,7 +31,8 @@ class GenericExecutor(BaseExecutor):
             names=("run_fn",),
         )
         fn_args = self._fn_args(input_dict, output_dict, exec_properties)
-        run_fn(fn_args)
+        with watch(fn_args, enabled=exec_properties.get("watch", True)):
+            run_fn(fn_args)
         _check_written(fn_args)
 
     def _fn_args(

@@ -1,0 +1,67 @@
+"""The model check where it counts: between a real run_fn and the store."""
+
+import pytest
+
+from stoker.artifacts import Examples, State
+from stoker.components.example_gen import CsvExampleGen
+from stoker.components.trainer.component import Trainer
+from stoker.dsl import Pipeline
+from stoker.errors import StepFailed
+from stoker.metadata.store import Store
+from stoker.runner import LocalDagRunner
+
+pytestmark = pytest.mark.tf
+
+MODULE = """
+import tensorflow as tf
+
+class Model(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def serve(self, examples):
+        a = tf.io.parse_example(examples, {"a": tf.io.FixedLenFeature([1], tf.int64)})["a"]
+        return {"score": RESULT}
+
+def run_fn(fn_args):
+    model = Model()
+    tf.saved_model.save(model, fn_args.serving_model_dir, {"serving_default": model.serve})
+"""
+
+
+def run(tmp_path, result, **given):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "rows.csv").write_text("a,b\n" + "".join(f"{n},{n * n}\n" for n in range(30)))
+    module = tmp_path / "module.py"
+    module.write_text(MODULE.replace("RESULT", result))
+    examples = CsvExampleGen(input_base=str(data))
+    trainer = Trainer(module_file=str(module), examples=examples.outputs["examples"], **given)
+    pipeline = Pipeline("checked", str(tmp_path / "root"), components=[examples, trainer])
+    return LocalDagRunner().run(pipeline).outputs["Trainer"]["model"][0]
+
+
+def test_a_good_model_is_published_with_its_signatures(tmp_path):
+    model = run(tmp_path, "tf.cast(a, tf.float32)")
+    assert model.custom_properties["signatures"]["serving_default"]["inputs"]["examples"]
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        ("tf.math.log(-1.0 - tf.cast(a, tf.float32))", "serving_default.*score"),
+        ("tf.cast(tf.debugging.assert_less(a, 0, message='too big') or a, tf.float32)", "too big"),
+    ],
+    ids=["NaN", "raises"],
+)
+def test_a_bad_signature_publishes_nothing(tmp_path, result, why):
+    with pytest.raises(StepFailed, match=f"(?s)ModelRejected.*{why}"):
+        run(tmp_path, result)
+    root = str(tmp_path / "root")
+    with Store(Pipeline("checked", root).store_config(root)) as store:
+        assert store.artifacts(type_name="Model") == []
+        assert len(store.artifacts(type_name="Model", states=[State.ABANDONED])) == 1
+        assert store.artifacts(type_name=Examples.TYPE_NAME)
+
+
+def test_the_check_can_be_switched_off(tmp_path):
+    model = run(tmp_path, "tf.math.log(-1.0 - tf.cast(a, tf.float32))", check=False)
+    assert "signatures" not in model.custom_properties
