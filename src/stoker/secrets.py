@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["MASK", "masked"]
+__all__ = ["MASK", "is_secret", "masked"]
 
 MASK = "***"
 

@@ -46,6 +46,11 @@ def test_a_step_shows_what_its_last_execution_read_and_wrote(stoker, root, run):
     assert "cache_parts" not in record["parameters"]
 
 
+def test_a_step_is_found_where_a_folder_has_its_name(stoker, root, run, monkeypatch):
+    monkeypatch.chdir(root)
+    assert stoker("show", "write", "--json").record["node"] == "write"
+
+
 def test_a_failed_step_shows_its_error(stoker, root):
     with pytest.raises(StepFailed):
         note_pipeline.fail_notes(root)

@@ -37,6 +37,13 @@ def test_no_store_says_what_to_do_and_makes_none(stoker, here):
     assert list(here.iterdir()) == []
 
 
+def test_a_database_that_cannot_be_used_is_wrong_usage_without_its_password(stoker, here):
+    result = stoker("runs", "--store", "nosuchdb://me:abracadabra@host/db")
+    assert result.code == 2
+    assert "The store nosuchdb://me:***@host/db cannot be opened" in result.err
+    assert "abracadabra" not in result.err
+
+
 def test_a_named_store_that_is_not_there_is_wrong_usage(stoker, here):
     result = stoker("runs", "--store", "gone.db")
     assert result.code == 2

@@ -163,7 +163,7 @@ def _disk(root: str) -> Finding:
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     free = shutil.disk_usage(folder).free
-    found = f"{readable_size(free)} free at {folder}"
+    found = f"{readable_size(free)} free at {root}"
     if free >= _ENOUGH_BYTES:
         return Finding(what="Disk", found=found)
     return Finding(

@@ -50,12 +50,14 @@ def show(store: Store, what: str, as_json: bool) -> int:
     A RUN by its id, the beginning of it, or `last`; an ARTIFACT by its id or its path; the last
     execution of a step by the name of its NODE.
     """
-    if what.isdecimal() or os.path.exists(what):
+    if what.isdecimal():
         _show_artifact(store, find_artifact(store, what), as_json)
     elif execution := find_execution(store, what):
         _show_execution(store, execution, as_json)
     elif run := find_run(store, what):
         _show_run(store, run, as_json)
+    elif os.path.exists(what):
+        _show_artifact(store, find_artifact(store, what), as_json)
     else:
         raise unknown_node(store, what)
     return 0

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from sqlalchemy.exc import ArgumentError
 
 from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+from stoker.metadata.store import Store
+from stoker.secrets import masked
 
 __all__ = ["find_store", "with_store"]
 
@@ -29,12 +32,18 @@ def with_store(command: Callable[..., int]) -> Callable[..., int]:
     @click.option("--store", "place", metavar="FILE|URL", help="The metadata store itself.")
     @functools.wraps(command)
     def with_open_store(*args: Any, root: str, place: str | None, **options: Any) -> int:
-        from stoker.metadata.store import Store  # SQLAlchemy is not for --help
-
-        with Store(find_store(root, place)) as store:
+        with _open(find_store(root, place)) as store:
             return command(*args, store=store, **options)
 
     return with_open_store
+
+
+def _open(config: StoreConfig) -> Store:
+    try:
+        return Store(config)
+    except (ArgumentError, ModuleNotFoundError) as error:  # no such database, or no driver for it
+        reason = masked(str(error))
+        raise click.UsageError(f"The store {config.place} cannot be opened: {reason}") from error
 
 
 def find_store(root: str, place: str | None) -> StoreConfig:
