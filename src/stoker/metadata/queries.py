@@ -57,7 +57,7 @@ def executions(
     having: Mapping[str, str] | None = None,
     newest: int | None = None,
 ) -> Ids:
-    """The executions in all of the contexts that are named, with the text properties in `having`."""
+    """The executions in all contexts that are named, with the text properties in `having`."""
     if node_id is not None and pipeline_name is None:
         raise ValueError(
             f"The node {node_id!r} is known only within its pipeline: give pipeline_name too."
