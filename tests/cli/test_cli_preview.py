@@ -8,8 +8,8 @@ from stoker.cli.preview import preview
 
 SIGNATURES = {
     "serving_default": {
-        "inputs": {"examples": {"dtype": "string", "shape": [None]}},
-        "outputs": {"probabilities": {"dtype": "float32", "shape": [None, 3]}},
+        "inputs": {"examples": {"dtype": "string", "shape": [-1]}},
+        "outputs": {"probabilities": {"dtype": "float32", "shape": [-1, 3]}},
     }
 }
 
@@ -21,7 +21,7 @@ def test_the_signatures_of_a_model_are_a_table(tmp_path, recorded):
     model.custom_properties["signatures"] = recorded
     (table,) = preview(model)
     assert table.rows == [
-        ("serving_default", "examples: string [None]", "probabilities: float32 [None, 3]")
+        ("serving_default", "examples: string [-1]", "probabilities: float32 [-1, 3]")
     ]
 
 
