@@ -142,8 +142,11 @@ def _run(
             store.begin_run(
                 pipeline.pipeline_name, run_id, properties={"lock_file": lock_file, "root": root}
             )
-            for node in pipeline.components:
-                steps.run(node)
+            try:
+                for node in pipeline.components:
+                    steps.run(node)
+            finally:
+                shutil.rmtree(steps.tmp_dir, ignore_errors=True)
         console.step(f"Run {run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
         for line in _where_outputs_are(steps.published):
             console.step(f"  {line}")
@@ -205,6 +208,11 @@ class _Steps:
     environments: Mapping[str, Environment]
     digest: FileDigests
     published: dict[str, ArtifactMap] = field(default_factory=dict)
+
+    @property
+    def tmp_dir(self) -> str:
+        """What the steps of this run may write and nobody needs afterwards."""
+        return os.path.join(self.root, ".stoker", "tmp", self.run_id)
 
     def close_dead_runs(self) -> None:
         """Close what runs that died have left open; those whose lock is held are alive."""
@@ -335,7 +343,7 @@ class _Steps:
                 outputs=execution.outputs,
                 parameters=parameters,
                 artifact_classes=_users_artifact_classes(node),
-                tmp_dir=os.path.join(self.root, ".stoker", "tmp", self.run_id, node.id),
+                tmp_dir=os.path.join(self.tmp_dir, node.id),
                 log_file=self._log_file(node, execution),
                 beam_pipeline_args=tuple(
                     node.beam_pipeline_args or self.pipeline.beam_pipeline_args
@@ -345,14 +353,11 @@ class _Steps:
                 flags=flags_of_this_program(),
                 environment=environment,
             )
-            try:
-                outcome = self.launcher.launch(task, self.console)
-                outputs = _succeeded(node, outcome)
-                if node.check:
-                    task = replace(task, executor=node.check, outputs=outputs)
-                    outputs = _succeeded(node, self.launcher.launch(task, self.console))
-            finally:
-                shutil.rmtree(task.tmp_dir, ignore_errors=True)
+            outcome = self.launcher.launch(task, self.console)
+            outputs = _succeeded(node, outcome)
+            if node.check:
+                task = replace(task, executor=node.check, outputs=outputs)
+                outputs = _succeeded(node, self.launcher.launch(task, self.console))
             loaded = {path: self.digest(path) for path in outcome.loaded_files}
             execution.publish(outputs, {"loaded_files": loaded})
 
