@@ -13,12 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from typing import Any
 
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching import watch
 
-NUM_PAIRS = 11
+NUM_PAIRS = 15
 MODELS = {"small": (8, 1000), "larger": (512, 60)}
 """The width of the model, and how many steps one fit takes."""
 
@@ -27,9 +28,8 @@ def main() -> None:
     if len(sys.argv) > 1:
         measure(int(sys.argv[1]))
         return
-    print(
-        f"medians of {NUM_PAIRS} pairs           steps/s    wall with/without    CPU with/without"
-    )
+    print(f"with : without, {NUM_PAIRS} pairs           wall              CPU")
+    print("                    steps/s    median   best    median   best")
     for keras in (2, 3):
         environ = {
             **os.environ,
@@ -43,19 +43,24 @@ def main() -> None:
 def measure(keras: int) -> None:
     for name, (width, steps) in MODELS.items():
         model, data = compiled(width), batches()
-        model.fit(data, steps_per_epoch=steps, verbose=0)
-        without: list[tuple[float, float]] = []
-        watched: list[tuple[float, float]] = []
-        for pair in range(NUM_PAIRS):
-            sides = [(without, False), (watched, True)]
-            for times, enabled in sides if pair % 2 else reversed(sides):
-                times.append(timed_fit(model, data, steps, keras=keras, enabled=enabled))
-        wall, cpu = (
-            statistics.median(w / wo for w, wo in zip(*columns, strict=True))
-            for columns in zip(zip(*watched, strict=True), zip(*without, strict=True), strict=True)
-        )
-        speed = steps / statistics.median(seconds for seconds, _ in without)
-        print(f"Keras {keras}, {name:8} model {speed:10,.0f} {wall:20.3f} {cpu:20.3f}", flush=True)
+        times: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+        for pair in range(NUM_PAIRS + 1):
+            for watched in (True, False) if pair % 2 else (False, True):
+                taken = timed_fit(model, data, steps, keras=keras, enabled=watched)
+                if pair:  # the first pair compiles and imports
+                    times[watched].append(taken)
+        ratios = [
+            best_or_middle(side(True)) / best_or_middle(side(False))
+            for side in (partial(column, times, 0), partial(column, times, 1))
+            for best_or_middle in (statistics.median, min)
+        ]
+        speed = steps / statistics.median(column(times, 0, False))
+        figures = "   ".join(f"{ratio:.3f}" for ratio in ratios)
+        print(f"Keras {keras}, {name:7} {speed:9,.0f}     {figures}", flush=True)
+
+
+def column(times: dict[bool, list[tuple[float, float]]], index: int, watched: bool) -> list[float]:
+    return [row[index] for row in times[watched]]
 
 
 def timed_fit(

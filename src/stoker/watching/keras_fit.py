@@ -182,9 +182,9 @@ class _FitWatch:
         self._marks.append((now, step))
         self._measured["metrics"] = metrics = numbers(self._logs)
         self._measured["steps_per_second"] = _rate(self._marks[0], self._marks[-1])
-        self._measured["examples_per_step"] = self._examples_per_step(batch)
         if now >= self._next_write:
             self._next_write = now + _WRITE_SECONDS
+            self._measured["examples_per_step"] = self._examples_per_step(batch)
             self._write("train", step, metrics)
             self._check_gpu()
         if self._wait_mark is None or now - self._wait_mark[0] >= _WAIT_SECONDS:
