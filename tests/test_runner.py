@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from stoker.artifacts import Artifact, Model, State
+from stoker.artifacts import Artifact, Examples, Model, State
 from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
+from stoker.components.trainer.component import Trainer
 from stoker.dsl import (
     Channel,
     InputArtifact,
@@ -21,6 +22,7 @@ from stoker.dsl import (
     Parameter,
     Pipeline,
     RuntimeParameter,
+    as_channel,
     component,
 )
 from stoker.errors import StepFailed
@@ -213,6 +215,31 @@ def test_an_importer_of_nothing_says_where_it_looked(tmp_path):
     importer = Importer(source_uri=str(tmp_path / "gone"), artifact_type=Note)
     with pytest.raises(ValueError, match=r"nothing at source_uri=.*gone"):
         LocalDagRunner(InProcess()).run(Pipeline("notes", str(tmp_path), components=[importer]))
+
+
+@component
+def call(address: Parameter[str]):
+    assert "s3cr3t" in address
+
+
+def test_secrets_are_used_but_neither_printed_nor_kept(tmp_path, capfd):
+    module = tmp_path / "module.py"
+    module.write_text("def run_fn(fn_args):\n  assert fn_args.custom_config['api_key'] == 's3cr3t'")
+    data = Examples()
+    data.uri, data.splits = str(tmp_path / "data"), ["train", "eval"]
+    trainer = Trainer(
+        module_file=str(module),
+        examples=as_channel([data]),
+        custom_config={"api_key": "s3cr3t", "nested": {"db_password": "s3cr3t"}},
+    )
+    calling = call(address="https://user:s3cr3t@host/")
+    pipeline = Pipeline("notes", str(tmp_path / "root"), components=[calling, trainer])
+    with pytest.raises(StepFailed, match="wrote nothing"):
+        LocalDagRunner().run(pipeline)
+    captured = capfd.readouterr()
+    assert "s3cr3t" not in captured.out + captured.err
+    for file in (tmp_path / "root").rglob("*"):
+        assert not file.is_file() or b"s3cr3t" not in file.read_bytes(), file
 
 
 PIPELINE_FILE = textwrap.dedent(

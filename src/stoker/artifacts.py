@@ -49,13 +49,8 @@ __all__ = [
     "artifact_class",
     "decode_split_names",
     "encode_split_names",
-    "eval_model_dir",
-    "eval_model_path",
     "get_split_uri",
     "get_split_uris",
-    "only_file",
-    "serving_model_dir",
-    "serving_model_path",
 ]
 
 PropertyValue = int | float | str | bool | list[Any] | dict[str, Any] | None
@@ -598,52 +593,3 @@ def get_split_uri(artifacts: Sequence[Artifact], split: str) -> str:
     if len(uris) != 1:
         raise ValueError(f"Expected one artifact with split {split!r}, got {len(uris)}.")
     return uris[0]
-
-
-def serving_model_dir(model_uri: str) -> str:
-    """Where a Model keeps what is served."""
-    return os.path.join(model_uri, "Format-Serving")
-
-
-def eval_model_dir(model_uri: str) -> str:
-    """Where a Model keeps its EvalSavedModel."""
-    return os.path.join(model_uri, "Format-TFMA")
-
-
-def _only_below(path: str, *, what: str) -> str:
-    entries = sorted(entry for entry in os.listdir(path) if not entry.startswith("."))
-    if len(entries) != 1:
-        raise ValueError(f"{path} should hold one {what}, but holds {entries or 'nothing'}.")
-    return os.path.join(path, entries[0])
-
-
-def only_file(directory: str) -> str:
-    """The one file in an artifact's directory, such as a schema or hyperparameters."""
-    return _only_below(directory, what="file")
-
-
-def serving_model_path(model_uri: str) -> str:
-    """The served model inside a Model, in today's layout or in one of TFX's old ones.
-
-    Format-Serving/saved_model.pb, Format-Serving/export/<name>/<timestamp>/saved_model.pb, the same
-    two below `Format-Servo` or `serving_model_dir`, or the URI itself for files from elsewhere.
-    """
-    for name in ("Format-Serving", "Format-Servo", "serving_model_dir"):
-        folder = os.path.join(model_uri, name)
-        export = os.path.join(folder, "export")
-        if os.path.isdir(export) and not os.path.exists(os.path.join(folder, "saved_model.pb")):
-            exporter = _only_below(export, what="exporter's folder")
-            return _only_below(exporter, what="exported model")
-        if os.path.isdir(folder):
-            return folder
-    return model_uri
-
-
-def eval_model_path(model_uri: str) -> str:
-    """The EvalSavedModel inside a Model, in today's layout or with a timestamp below it."""
-    for name in ("Format-TFMA", "eval_model_dir"):
-        folder = os.path.join(model_uri, name)
-        if os.path.isdir(folder):
-            flat = os.path.exists(os.path.join(folder, "saved_model.pb"))
-            return folder if flat else _only_below(folder, what="exported model")
-    raise ValueError(f"The model at {model_uri} has no EvalSavedModel (Format-TFMA).")

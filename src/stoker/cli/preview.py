@@ -8,19 +8,12 @@ from typing import Any
 
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
-from stoker.artifacts import (
-    Artifact,
-    Examples,
-    ExampleStatistics,
-    Model,
-    Schema,
-    ValueArtifact,
-    only_file,
-)
+from stoker.artifacts import Artifact, Examples, ExampleStatistics, Model, Schema, ValueArtifact
 from stoker.cli.printing import Table
 from stoker.examples.files import matching_files
 from stoker.examples.schema import read_schema
 from stoker.examples.tfrecord import read_records
+from stoker.layout import only_file
 from stoker.proto.example_pb2 import Example, Feature
 
 __all__ = ["preview"]

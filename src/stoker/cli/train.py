@@ -11,13 +11,7 @@ from typing import Any
 
 import click
 
-from stoker.artifacts import (
-    Examples,
-    HyperParameters,
-    PropertyValue,
-    encode_split_names,
-    serving_model_dir,
-)
+from stoker.artifacts import Examples, HyperParameters, PropertyValue, encode_split_names
 from stoker.cli.options import json_option, names_and_values
 from stoker.cli.printing import print_json, readable_path
 from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
@@ -27,6 +21,7 @@ from stoker.components.statistics_gen import StatisticsGen
 from stoker.components.trainer.component import Trainer
 from stoker.dsl.component import Node
 from stoker.dsl.pipeline import Pipeline
+from stoker.layout import serving_model_dir
 from stoker.proto.example_gen_pb2 import Input
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from google.protobuf import json_format, text_format
 from google.protobuf.message import Message
 
-from stoker.artifacts import only_file
 from stoker.compat import fileio
+from stoker.layout import only_file
 
 if TYPE_CHECKING:
     from tensorflow_metadata.proto.v0 import schema_pb2

@@ -3,8 +3,8 @@
 
 import os
 
-from stoker import artifacts
-from stoker.artifacts import serving_model_path as _serving_model_path
+from stoker import layout
+from stoker.layout import serving_model_path as _serving_model_path
 
 __all__ = [
     "EVAL_MODEL_DIR",
@@ -41,7 +41,7 @@ def serving_model_path(output_uri: str, is_old_artifact: bool = False) -> str:  
 def eval_model_path(output_uri: str, is_old_artifact: bool = False) -> str:
     """The model to evaluate: the EvalSavedModel, or the served one where there is none."""
     if os.path.isdir(eval_model_dir(output_uri, is_old_artifact)):
-        return artifacts.eval_model_path(output_uri)
+        return layout.eval_model_path(output_uri)
     return _serving_model_path(output_uri)
 
 

@@ -17,14 +17,7 @@ from typing import Any, ClassVar
 
 from google.protobuf import json_format
 
-from stoker.artifacts import (
-    Artifact,
-    InfraBlessing,
-    Model,
-    ModelBlessing,
-    PushedModel,
-    serving_model_path,
-)
+from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
 from stoker.dsl import (
     BaseComponent,
     BaseExecutor,
@@ -34,6 +27,7 @@ from stoker.dsl import (
     ExecutionParameter,
     ExecutorClassSpec,
 )
+from stoker.layout import serving_model_path
 from stoker.manifest import seal
 from stoker.proto.pusher_pb2 import PushDestination
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from stoker.artifacts import Artifact, Examples, ExampleStatistics, Schema, only_file
+from stoker.artifacts import Artifact, Examples, ExampleStatistics, Schema
 from stoker.dsl import (
     BaseComponent,
     BaseExecutor,
@@ -16,6 +16,7 @@ from stoker.dsl import (
     ExecutionParameter,
     ExecutorClassSpec,
 )
+from stoker.layout import only_file
 
 __all__ = ["StatisticsExecutor", "StatisticsGen", "StatisticsGenSpec"]
 

@@ -9,14 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from google.protobuf import json_format
 
-from stoker.artifacts import (
-    Artifact,
-    decode_split_names,
-    get_split_uri,
-    get_split_uris,
-    only_file,
-    serving_model_path,
-)
+from stoker.artifacts import Artifact, decode_split_names, get_split_uri, get_split_uris
+from stoker.layout import only_file, serving_model_path
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 
 __all__ = ["DataAccessor", "FnArgs", "get_common_fn_args"]
@@ -128,7 +122,7 @@ def _read_hyperparameters(uri: str) -> dict[str, Any]:
 def _read_custom_config(text: str | None) -> dict[str, Any]:
     config = json.loads(text or "null") or {}
     if not isinstance(config, dict):
-        raise ValueError(f"custom_config should be a dict, got {config!r}.")
+        raise ValueError(f"custom_config should be a dict, got {type(config).__name__}.")
     return config
 
 

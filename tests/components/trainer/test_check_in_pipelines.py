@@ -48,7 +48,10 @@ def test_a_good_model_is_published_with_its_signatures(tmp_path):
     ("result", "why"),
     [
         ("tf.math.log(-1.0 - tf.cast(a, tf.float32))", "serving_default.*score"),
-        ("tf.strings.to_number(tf.strings.as_string(a) + 'x')", "serving_default.*0x"),
+        (
+            "tf.strings.to_number(tf.strings.as_string(a) + 'x')",
+            "serving_default.*not correctly convert",
+        ),
     ],
     ids=["NaN", "raises"],
 )

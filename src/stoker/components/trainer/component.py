@@ -164,5 +164,5 @@ def _as_json(custom_config: dict[str, Any] | RuntimeParameter | None) -> Any:
         return json.dumps(custom_config)
     except TypeError as error:
         raise ValueError(
-            f"Trainer(custom_config=…) takes what JSON can say, and {error}: {custom_config!r}."
+            f"Trainer(custom_config=…) takes what JSON can say, and {error}."
         ) from error

@@ -4,9 +4,10 @@
 import os
 from typing import Any
 
-from stoker.artifacts import Artifact, eval_model_dir, serving_model_dir
+from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.errors import MissingPart, NothingWritten
+from stoker.layout import eval_model_dir, serving_model_dir
 from stoker.user_module.fn_args import FnArgs, get_common_fn_args
 from stoker.user_module.loader import load_function
 from stoker.watching import watch
