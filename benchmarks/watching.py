@@ -19,8 +19,8 @@ from typing import Any
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching import watch
 
-NUM_PAIRS = 15
-MODELS = {"small": (8, 1000), "larger": (512, 60)}
+NUM_PAIRS = 9
+MODELS = {"small": (8, 2000), "larger": (512, 150)}
 """The width of the model, and how many steps one fit takes."""
 
 

@@ -156,3 +156,9 @@ def test_reports_tell_how_far_it_is_and_when_it_ends(training):
 
 def test_keras_does_not_draw_a_second_bar(training):
     assert "Epoch 1/2" not in training.screen
+
+
+def test_keras_2_does_not_read_the_metrics_of_every_batch_for_us(training):
+    if training.way != "keras2":
+        pytest.skip("Keras 3 reads them anyway, and a loop has none")
+    assert training.result["logs_stay_tensors"] is True

@@ -105,11 +105,13 @@ class _FitWatch:
 
     model: Any
     params: dict[str, Any]
-    _supports_tf_logs = True  # Keras 2 need not turn the metrics of every batch into numbers for us
-    async_safe = True  # nor need Keras 3 wait for them
+    async_safe = True  # Keras 3 need not wait for us after each batch
 
     def __init__(self, session: Session, batch_size: int | None) -> None:
         super().__init__()
+        # Keras 2 need not turn the metrics of every batch into numbers for us; it says False itself
+        # when a callback is made.
+        self._supports_tf_logs = True
         self._session = session
         self._batch_size = batch_size
         self._offset = session.last_step
