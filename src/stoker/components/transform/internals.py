@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every private name of tensorflow-transform that the local engine stands on, in one place.
+
+They are those of 1.21, to which the dependency is pinned. Each has the name by which the engine
+knows it; when the pin moves, this is the file to check first.
+"""
+
+from typing import Any
+
+from tensorflow_transform import analyzer_nodes
+from tensorflow_transform.analyzers import _QuantilesSketchCacheCoder, _VocabOrderingType
+from tensorflow_transform.beam import analyzer_impls, impl
+
+__all__ = [
+    "GraphOfTensorFlow1",
+    "GraphOfTensorFlow2",
+    "Ordering",
+    "PerKeyCoder",
+    "SketchCoder",
+    "TensorBinding",
+    "bind_tensors_of_tensorflow_1",
+    "count_and_token",
+    "joined_boundaries",
+    "means_per_token",
+    "mutual_information",
+    "per_key_parts",
+    "tensors_by_name",
+    "transformed_metadata",
+]
+
+Ordering = _VocabOrderingType
+"""What a vocabulary is ordered by."""
+
+TensorBinding = impl._TensorBinding
+"""The value of an analyzer, and the tensor that it replaces."""
+
+tensors_by_name = impl._get_tensor_replacement_map
+"""(None, *bindings): the constants that replace tensors, by the names of those."""
+
+bind_tensors_of_tensorflow_1 = impl._replace_tensors_with_constant_values
+"""(saved_model_dir, temp_dir, *bindings): where a copy of the SavedModel is, its tensors bound."""
+
+GraphOfTensorFlow1 = impl._RunMetaGraphDoFn._GraphStateCompatV1
+GraphOfTensorFlow2 = impl._RunMetaGraphDoFn._GraphStateV2
+"""A SavedModel, loaded, as a callable from raw tensors to the outputs that are asked of it."""
+
+means_per_token = analyzer_impls._flatten_to_key_and_means_accumulator_list
+"""A batch's tokens, each with an accumulator of its label's means."""
+
+mutual_information = analyzer_impls._calculate_mutual_information_for_feature_value
+"""((token, accumulator), accumulator of all, …): (token, (information, expected, frequency))."""
+
+joined_boundaries = analyzer_impls._join_boundary_rows
+"""A row of boundaries per key: (boundaries, scale, shift, number of buckets) for all keys."""
+
+count_and_token = analyzer_impls._count_and_token_to_bytes
+"""A line of a vocabulary with frequencies."""
+
+transformed_metadata = impl._infer_metadata_from_saved_model
+"""(saved_model_dir, compat_v1): the metadata of what a graph without analyzers puts out."""
+
+SketchCoder = _QuantilesSketchCacheCoder
+"""What encodes the sketches of quantiles, by pickling them."""
+
+PerKeyCoder = analyzer_nodes._CombinerPerKeyAccumulatorCoder
+"""What encodes a key and its accumulator."""
+
+
+def per_key_parts(
+    coder: Any, record: bytes
+) -> tuple[tuple[bytes, bytes], analyzer_nodes.CacheCoder]:
+    """A key and its encoded accumulator, and what decodes that."""
+    parts: tuple[bytes, bytes] = coder._vocabulary_coder.decode_cache(record)
+    return parts, coder._combiner_coder
