@@ -25,8 +25,11 @@ RECORD = {
 }
 
 
+END = "<end>"
+
+
 class Screen:
-    """A terminal of a given width: what is written to `stream`, and what `read` would show."""
+    """A terminal of a given width: what is written to `stream` is what `read` gives."""
 
     def __init__(self, columns):
         self._ours, theirs = pty.openpty()
@@ -37,8 +40,12 @@ class Screen:
         ioctl(self.stream.fileno(), termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
     def read(self):
-        self.stream.flush()
-        return os.read(self._ours, 1 << 16).decode()
+        """Everything that was written since; the system may hand it over in pieces."""
+        print(END, end="", file=self.stream, flush=True)
+        shown = b""
+        while not shown.endswith(END.encode()):
+            shown += os.read(self._ours, 1 << 16)
+        return shown.decode().removesuffix(END)
 
     def close(self):
         self.stream.close()
