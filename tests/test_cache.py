@@ -1,181 +1,11 @@
-"""The cache, through LocalDagRunner: what is a hit, what is a miss, and what a miss says."""
+"""What the cache decides, without running anything."""
 
 import os
-import time
-from pathlib import Path
 
-import pytest
-
-from stoker.artifacts import Examples, Model
-from stoker.cache import Past, Reuse, decide
-from stoker.components.example_gen import CsvExampleGen
-from stoker.components.schema_gen import ImportSchemaGen
-from stoker.components.trainer.component import Trainer
-from stoker.dsl import InputArtifact, OutputArtifact, Parameter, Pipeline, component
+from stoker.artifacts import Model
+from stoker.cache import Past, Reuse, Run, damage, decide, key_of
 from stoker.file_digests import FileDigests
-from stoker.launchers.in_process import InProcess
-from stoker.metadata.store import Store
-from stoker.runner import LocalDagRunner
-
-MODULE = """
-import os
-from neighbour import WORD
-from package.inner import NUMBER
-
-def run_fn(fn_args):
-    os.makedirs(fn_args.serving_model_dir)
-    with open(os.path.join(fn_args.serving_model_dir, "model"), "w") as file:
-        file.write(f"{WORD} {NUMBER} {fn_args.train_steps}")
-    if os.path.exists("plugin_folder"):
-        __import__("sys").path.insert(0, "plugin_folder")
-        __import__("importlib").import_module("plugin")
-"""
-
-
-def offset():
-    return 1
-
-
-@component
-def count(examples: InputArtifact[Examples], model: OutputArtifact[Model], by: Parameter[int] = 1):
-    Path(model.uri, "rows").write_text(str(len(os.listdir(examples.uri)) * by + offset()))
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """A user's folder: data, a schema, a module with a neighbour and a package, and more."""
-    files = {
-        "data/rows.csv": "a,b\n1,x\n2,y\n3,z\n4,x\n5,y\n",
-        "schema.pbtxt": 'feature { name: "a" type: INT }',
-        "module.py": MODULE,
-        "neighbour.py": "WORD = 'word'",
-        "package/__init__.py": "",
-        "package/inner.py": "NUMBER = 1",
-        "unrelated.py": "OTHER = 1",
-        "plugin_folder/plugin.py": "DO = 1",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-        old = time.time() - 60
-        os.utime(tmp_path / name, (old, old))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(project, *, steps=1, by=1, force=(), enable_cache=True):
-    examples = CsvExampleGen(input_base=str(project / "data"))
-    schema = ImportSchemaGen(schema_file=str(project / "schema.pbtxt"))
-    trainer = Trainer(
-        module_file=str(project / "module.py"),
-        examples=examples.outputs["examples"],
-        schema=schema.outputs["schema"],
-        train_args={"num_steps": steps},
-        check=False,
-    )
-    counting = count(examples=examples.outputs["examples"], by=by)
-    pipeline = Pipeline(
-        "cached",
-        str(project / "root"),
-        components=[examples, schema, trainer, counting],
-        enable_cache=enable_cache,
-    )
-    LocalDagRunner().run(pipeline, force=force)
-    with Store(pipeline.store_config(str(project / "root"))) as store:
-        newest = {one.node_id: one for one in store.executions(pipeline_name="cached")}
-    return {node: str(one.properties["cache_explanation"]) for node, one in newest.items()}
-
-
-def nodes_that_ran(explanations):
-    return {node for node, text in explanations.items() if text.startswith("miss")}
-
-
-def test_a_second_run_reuses_everything_and_starts_no_process(project, monkeypatch):
-    first = run(project)
-    assert set(first.values()) == {"miss: no earlier run of this step ended well"}
-    monkeypatch.setattr("stoker.launchers.processes.subprocess.Popen", None)
-    second = run(project)
-    assert nodes_that_ran(second) == set()
-    assert second["Trainer"] == "hit: nothing changed since execution 3"
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "node", "why"),
-    [
-        ("module.py", MODULE + "\n# edited", "Trainer", "miss: file module.py changed"),
-        ("neighbour.py", "WORD = 'other'", "Trainer", "miss: file neighbour.py changed"),
-        ("package/inner.py", "NUMBER = 2", "Trainer", "miss: file package/inner.py changed"),
-        ("schema.pbtxt", "# edited", "Trainer", "miss: input schema changed"),
-    ],
-)
-def test_an_edit_is_a_miss_that_names_the_file(project, file, text, node, why):
-    run(project)
-    (project / file).write_text(text)
-    explanations = run(project)
-    assert explanations[node] == why
-    assert explanations["count"].startswith("hit")
-
-
-def test_one_csv_row_is_a_miss_that_names_the_file(project):
-    run(project)
-    data = project / "data" / "rows.csv"
-    data.write_text(data.read_text().replace("5,y", "6,y"))
-    explanations = run(project)
-    assert explanations["CsvExampleGen"] == f"miss: data file {data} changed"
-    assert explanations["Trainer"] == "miss: input examples changed"
-    assert explanations["ImportSchemaGen"].startswith("hit")
-
-
-def test_a_parameter_is_a_miss_that_names_it(project):
-    run(project)
-    explanations = run(project, steps=2, by=3)
-    assert explanations["Trainer"] == "miss: parameter train_args changed"
-    assert explanations["count"] == "miss: parameter by changed"
-
-
-def test_unrelated_edits_and_touching_are_hits(project):
-    run(project)
-    (project / "unrelated.py").write_text("OTHER = 2")
-    for name in ("module.py", "data/rows.csv", "schema.pbtxt", "neighbour.py"):
-        os.utime(project / name)
-    assert nodes_that_ran(run(project)) == set()
-
-
-def test_a_file_that_was_seen_to_be_loaded_counts_too(project):
-    run(project)
-    (project / "plugin_folder" / "plugin.py").write_text("DO = 2")
-    why = run(project)["Trainer"]
-    assert why.startswith("miss: file ")
-    assert why.endswith("plugin.py, which the last run loaded, changed")
-
-
-def test_going_back_to_an_earlier_version_is_a_hit(project):
-    run(project)
-    run(project, steps=2)
-    assert nodes_that_ran(run(project)) == set()
-
-
-def test_outputs_that_are_gone_or_resized_are_a_miss_that_says_so(project):
-    run(project)
-    model = project / "root" / "Trainer" / "model" / "3" / "Format-Serving" / "model"
-    model.write_text("longer than it was published")
-    assert "bytes, not the" in run(project)["Trainer"]
-    (project / "root" / "count" / "model" / "4" / "rows").unlink()
-    assert run(project)["count"].endswith("rows is gone")
-
-
-def test_a_step_can_be_forced(project):
-    run(project)
-    explanations = run(project, force=["Trainer"])
-    assert nodes_that_ran(explanations) == {"Trainer"}
-    assert explanations["Trainer"] == "miss: asked for with --force"
-    with pytest.raises(ValueError, match="no step 'Trainr' to force; it has CsvExampleGen"):
-        run(project, force=["Trainr"])
-
-
-def test_without_enable_cache_everything_runs(project):
-    run(project)
-    assert set(run(project, enable_cache=False).values()) == {"miss: Pipeline(enable_cache=False)"}
+from stoker.manifest import manifest_file, seal
 
 
 def test_of_several_that_fit_the_newest_is_reused(tmp_path):
@@ -212,10 +42,27 @@ def test_a_file_that_has_just_changed_is_not_trusted(tmp_path):
     assert digests(str(file)) != first
 
 
-def test_the_in_process_launcher_uses_the_cache_too(project):
-    step = CsvExampleGen(input_base=str(project / "data"))
-    pipeline = Pipeline("one", str(project / "r"), components=[step], enable_cache=True)
-    first, second = (LocalDagRunner(InProcess()).run(pipeline) for _ in range(2))
-    assert first.outputs["CsvExampleGen"]["examples"][0].id == (
-        second.outputs["CsvExampleGen"]["examples"][0].id
+def test_a_miss_names_what_changed_what_is_new_and_what_is_gone(tmp_path):
+    digest = FileDigests(str(tmp_path / "digests.json"))
+    latest = Past(execution_id=1, parts={"a": "1", "b": "1", "c": "1"}, loaded_files={})
+    assert decide({"a": "1", "b": "2", "d": "1"}, [], latest, digest) == Run(
+        "miss: b changed; d is new; c is gone"
     )
+
+
+def test_a_key_does_not_depend_on_the_order_of_its_parts():
+    assert key_of({"a": "1", "b": "2"}) == key_of({"b": "2", "a": "1"})
+
+
+def test_damage_is_a_file_that_is_gone_or_of_another_size(tmp_path):
+    model = Model()
+    model.uri = str(tmp_path / "Trainer" / "model" / "7")
+    os.makedirs(model.uri)
+    weights = tmp_path / "Trainer" / "model" / "7" / "weights"
+    weights.write_text("1234")
+    seal(model.uri).write(manifest_file(model.uri))
+    assert damage({"model": [model]}) == ""
+    weights.write_text("12345")
+    assert damage({"model": [model]}).endswith("has 5 bytes, not the 4 that were published")
+    weights.unlink()
+    assert damage({"model": [model]}).endswith("weights is gone")

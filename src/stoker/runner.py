@@ -471,7 +471,9 @@ def _succeeded(node: Node, outcome: Outcome) -> dict[str, list[Artifact]]:
 
 def _as_error(node: Node, failure: Failure) -> StepFailed:
     """The user's own traceback is shown first, then what the runner has to say."""
+    message = failure.message
     if failure.traceback:
         print(failure.traceback.rstrip(), file=sys.stderr, flush=True)
-    message = f"{node.id} failed: {failure.kind}: {failure.message}"
-    return StepFailed(f"{message}\n{failure.hint}".rstrip(), failure.traceback)
+        message = message.strip().partition("\n")[0]  # the rest of it has just been printed
+    text = f"{node.id} failed: {failure.kind}: {message}\n{failure.hint}"
+    return StepFailed(text.rstrip(), failure.traceback)

@@ -11,6 +11,8 @@ from training import served, train, write
 
 from stoker.errors import StepFailed
 
+pytestmark = pytest.mark.slow
+
 TELLS = """
 import dataclasses
 import glob

@@ -12,6 +12,8 @@ from stoker.dsl import Pipeline
 from stoker.errors import StepFailed
 from stoker.metadata.store import Store
 
+pytestmark = pytest.mark.slow
+
 WRITES = """
 import os
 

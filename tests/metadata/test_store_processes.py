@@ -19,6 +19,8 @@ from stoker.artifacts import Model, State
 from stoker.metadata import ExecutionState, StoreConfig
 from stoker.metadata.store import Store
 
+pytestmark = pytest.mark.slow
+
 Act = Callable[[Store], object]
 
 
@@ -96,9 +98,7 @@ def test_a_process_killed_while_it_makes_the_store_leaves_nothing(config: StoreC
     assert kill_everywhere(config, Store.close) > 15
 
 
-@pytest.mark.parametrize(
-    ("processes", "runs_each"), [(2, 20), pytest.param(50, 2, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("processes", "runs_each"), [(2, 20), (50, 2)])
 def test_processes_write_at_once_and_nothing_is_lost(
     config: StoreConfig, processes: int, runs_each: int
 ) -> None:
