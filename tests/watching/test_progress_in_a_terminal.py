@@ -93,12 +93,7 @@ def test_the_live_line_moves_on_while_it_trains(tmp_path, kind):
     for split in ("train", "eval"):
         (tmp_path / f"Split-{split}").mkdir()
     shown = on_a_terminal([sys.executable, "pipeline.py", str(tmp_path)], tmp_path)
-    steps = [
-        int(number) for number in re.findall(r"\r[^\r\n]*?(?:step |\b)(\d+)(?:/\d+)?[ ,]", shown)
-    ]
-    assert len(set(steps)) >= 5, shown
+    assert len(set(re.findall(r"\r[^\r\n]*step (\d+)", shown))) >= 5, shown
     assert "loss" in shown
-    if kind != "loop":
-        assert "half a line" in shown
-        assert "waiting for input" in shown or "% input" in shown or "waiting" in shown
+    assert ("waiting for input" in shown and "half a line" in shown) or kind == "loop"
     assert "[1/1] Trainer done" in shown
