@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
     from stoker.components.statistics_gen import StatisticsGen
     from stoker.components.trainer.component import Trainer
+    from stoker.components.transform.component import Transform
     from stoker.dsl import (
         BaseComponent,
         BaseExecutor,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
     from stoker.proto.pusher_pb2 import PushDestination
     from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+    from stoker.proto.transform_pb2 import SplitsConfig
     from stoker.runner import LocalDagRunner, Run
     from stoker.user_module.fn_args import DataAccessor, FnArgs
     from stoker.watching import log_metrics
@@ -89,6 +91,7 @@ __all__ = [
     "Run",
     "RuntimeParameter",
     "SchemaGen",
+    "SplitsConfig",
     "StatisticsGen",
     "StepFailed",
     "StokerError",
@@ -96,6 +99,7 @@ __all__ = [
     "StoreError",
     "TrainArgs",
     "Trainer",
+    "Transform",
     "__version__",
     "artifacts",
     "component",
@@ -112,6 +116,7 @@ _HOMES = {
     "stoker.components.schema_gen": ("ImportSchemaGen", "SchemaGen"),
     "stoker.components.statistics_gen": ("StatisticsGen",),
     "stoker.components.trainer.component": ("Trainer",),
+    "stoker.components.transform.component": ("Transform",),
     "stoker.dsl": (
         *("BaseComponent", "BaseExecutor", "Channel", "ChannelParameter", "ComponentSpec"),
         *("ExecutionParameter", "ExecutorClassSpec", "InputArtifact", "OutputArtifact"),
@@ -126,6 +131,7 @@ _HOMES = {
     "stoker.metadata.config": ("StoreConfig", "sqlite_metadata_connection_config"),
     "stoker.proto.pusher_pb2": ("PushDestination",),
     "stoker.proto.trainer_pb2": ("EvalArgs", "TrainArgs"),
+    "stoker.proto.transform_pb2": ("SplitsConfig",),
     "stoker.runner": ("LocalDagRunner", "Run"),
     "stoker.user_module.fn_args": ("DataAccessor", "FnArgs"),
     "stoker.watching": ("log_metrics",),

@@ -3,7 +3,13 @@
 
 import pytest
 
-from stoker.proto import example_gen_pb2, pusher_pb2, range_config_pb2, trainer_pb2
+from stoker.proto import (
+    example_gen_pb2,
+    pusher_pb2,
+    range_config_pb2,
+    trainer_pb2,
+    transform_pb2,
+)
 
 SPLIT = example_gen_pb2.SplitConfig(
     splits=[example_gen_pb2.SplitConfig.Split(name="t", hash_buckets=2)],
@@ -40,6 +46,11 @@ SPLIT = example_gen_pb2.SplitConfig(
             ),
             "tfx.configs.RangeConfig",
             b"\x12\x04\x08\x01\x10\x02",
+        ),
+        (
+            transform_pb2.SplitsConfig(analyze_splits=["a"], transform_splits=["b", "c"]),
+            "tfx.components.transform.SplitsConfig",
+            b"\x0a\x01a\x12\x01b\x12\x01c",
         ),
         (
             pusher_pb2.PushDestination(

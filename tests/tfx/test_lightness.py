@@ -14,8 +14,11 @@ print(json.dumps([time.process_time(), [name for name in {HEAVY} if name in sys.
 PIPELINE = """
 from tfx import v1 as tfx
 example_gen = tfx.components.CsvExampleGen(input_base="data")
-trainer = tfx.components.Trainer(examples=example_gen.outputs["examples"], module_file="module.py")
-tfx.dsl.Pipeline("taxi", "root", components=[example_gen, trainer])
+examples, module_file = example_gen.outputs["examples"], "module.py"
+schema = tfx.components.ImportSchemaGen(schema_file="schema.pbtxt").outputs["schema"]
+transform = tfx.components.Transform(examples=examples, schema=schema, module_file=module_file)
+trainer = tfx.components.Trainer(examples=examples, module_file=module_file)
+tfx.dsl.Pipeline("taxi", "root", components=[example_gen, schema.producer, transform, trainer])
 """
 EVERYTHING_PROMISED = "from stoker import *"
 

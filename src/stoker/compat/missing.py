@@ -29,11 +29,6 @@ __all__ = [
 
 Advice = Mapping[str, str]
 
-_TRANSFORM = (
-    "A later version has it. Until then, train on the raw examples: "
-    "Trainer(examples=example_gen.outputs['examples'], schema=…), with the preprocessing in "
-    "Keras layers."
-)
 _TUNER = (
     "A later version has it. Until then, give the values in Trainer(custom_config={…}), or in a "
     "JSON file through Importer(source_uri=…, artifact_type=HyperParameters)."
@@ -53,11 +48,6 @@ _CONTAINERS = (
     "Stoker runs Python executors, not containers: use ExecutorClassSpec(MyExecutor), whose Do() "
     "may start the container."
 )
-_BLESSED = (
-    "A later version has it, with the Evaluator. Until then, use LatestArtifactStrategy, which "
-    "takes the latest model."
-)
-_SPANS = "A later version has it. Until then, use LatestArtifactStrategy."
 _RUNNER = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
 _NOTEBOOK = "Run the pipeline with LocalDagRunner().run(pipeline), which works in a notebook too."
 _MYSQL = "Keep the store in a file: sqlite_metadata_connection_config(path)."
@@ -77,7 +67,6 @@ _OWN_EXAMPLE_GEN = (
 )
 
 COMPONENTS: Advice = {
-    "Transform": _TRANSFORM,
     "Tuner": _TUNER,
     "TunerFnResult": _TUNER,
     "Evaluator": _EVALUATOR,
@@ -90,7 +79,6 @@ COMPONENTS: Advice = {
     "FileBasedExampleGen": _OWN_EXAMPLE_GEN,
 }
 SPECS: Advice = {
-    "TransformSpec": _TRANSFORM,
     "TunerSpec": _TUNER,
     "EvaluatorSpec": _EVALUATOR,
     "InfraValidatorSpec": _OWN_COMPONENT,
@@ -105,7 +93,6 @@ MESSAGES: Advice = {
         _OWN_COMPONENT,
     ),
     **dict.fromkeys(["TensorFlowServing", "LocalDockerConfig", "RequestSpec"], _OWN_COMPONENT),
-    "SplitsConfig": _TRANSFORM,
     "TuneArgs": _TUNER,
 }
 DSL: Advice = {"Cond": _COND, "ForEach": _COND, "placeholders": _PLACEHOLDERS}
@@ -114,8 +101,6 @@ FUNCTION_PARTS: Advice = {
     "AsyncOutputArtifact": "Use OutputArtifact: a step publishes its outputs when it ends.",
 }
 STRATEGIES: Advice = {
-    "LatestBlessedModelStrategy": _BLESSED,
-    "SpanRangeStrategy": _SPANS,
     "create_container_component": _CONTAINERS,
 }
 EXECUTOR_SPECS: Advice = {
@@ -147,15 +132,12 @@ MODULES: Advice = {
     "tfx.components.infra_validator": _OWN_COMPONENT,
     "tfx.components.model_validator": _EVALUATOR,
     "tfx.components.trainer.rewriting": _REWRITING,
-    "tfx.components.transform": _TRANSFORM,
     "tfx.components.tuner": _TUNER,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
     "tfx.dsl.components.base.base_driver": _DRIVERS,
     "tfx.dsl.experimental.conditionals": _COND,
-    "tfx.dsl.experimental.latest_blessed_model_resolver": _BLESSED,
-    "tfx.dsl.input_resolution.strategies.latest_blessed_model_strategy": _BLESSED,
     "tfx.dsl.input_resolution.strategies.span_range_strategy": _SPANS,
     "tfx.dsl.placeholder": _PLACEHOLDERS,
     "tfx.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
@@ -166,7 +148,6 @@ MODULES: Advice = {
     "tfx.proto.bulk_inferrer_pb2": _OWN_COMPONENT,
     "tfx.proto.evaluator_pb2": _EVALUATOR,
     "tfx.proto.infra_validator_pb2": _OWN_COMPONENT,
-    "tfx.proto.transform_pb2": _TRANSFORM,
     "tfx.proto.tuner_pb2": _TUNER,
     "tfx.v1.dsl.placeholders": _PLACEHOLDERS,
     "tfx.v1.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,

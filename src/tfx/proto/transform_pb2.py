@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of Transform: not in this version."""
+"""What Transform does with which splits."""
 
-from stoker.compat.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.proto.transform_pb2 import *
+from stoker.proto.transform_pb2 import DESCRIPTOR

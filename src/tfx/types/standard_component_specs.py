@@ -8,5 +8,6 @@ from stoker.components.pusher import PusherSpec
 from stoker.components.schema_gen import ImportSchemaGenSpec, SchemaGenSpec
 from stoker.components.statistics_gen import StatisticsGenSpec
 from stoker.components.trainer.component import TrainerSpec
+from stoker.components.transform.component import TransformSpec
 
 __getattr__ = missing(__name__, SPECS)

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The latest blessed model: not in this version."""
+"""The latest blessed model, under the strategy's old name."""
 
-from stoker.compat.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.components.resolver import LatestBlessedModelStrategy as LatestBlessedModelResolver

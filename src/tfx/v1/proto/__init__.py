@@ -6,5 +6,6 @@ from stoker.proto.example_gen_pb2 import CustomConfig, Input, Output, PayloadFor
 from stoker.proto.pusher_pb2 import PushDestination, Versioning
 from stoker.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.proto.transform_pb2 import SplitsConfig
 
 __getattr__ = missing(__name__, MESSAGES)

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A range of spans: not in this version."""
+"""Examples of a range of spans."""
 
-from stoker.compat.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.components.resolver import SpanRangeStrategy

@@ -2,7 +2,12 @@
 """How a Resolver chooses, and values that are given when a pipeline runs."""
 
 from stoker.compat.missing import STRATEGIES, missing
-from stoker.components.resolver import LatestArtifactStrategy, ResolverStrategy
+from stoker.components.resolver import (
+    LatestArtifactStrategy,
+    LatestBlessedModelStrategy,
+    ResolverStrategy,
+    SpanRangeStrategy,
+)
 from stoker.dsl import RuntimeParameter
 
 __getattr__ = missing(__name__, STRATEGIES)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transform as a pipeline sees it: its table, and the rules on its arguments."""
+
+import json
+from typing import Any, ClassVar
+
+from stoker.artifacts import (
+    ExampleAnomalies,
+    Examples,
+    ExampleStatistics,
+    Schema,
+    TransformCache,
+    TransformGraph,
+)
+from stoker.dsl import (
+    BaseComponent,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+    RuntimeParameter,
+)
+from stoker.dsl.component import UserCode
+from stoker.dsl.parameters import names_in
+from stoker.proto.transform_pb2 import SplitsConfig
+
+__all__ = ["Transform", "TransformSpec"]
+
+_STATISTICS = (
+    "pre_transform_schema",
+    "pre_transform_stats",
+    "post_transform_schema",
+    "post_transform_stats",
+    "post_transform_anomalies",
+)
+
+
+class TransformSpec(ComponentSpec):
+    """The table of Transform."""
+
+    INPUTS: ClassVar = {
+        "examples": ChannelParameter(type=Examples),
+        "schema": ChannelParameter(type=Schema),
+        "analyzer_cache": ChannelParameter(type=TransformCache, optional=True),
+    }
+    OUTPUTS: ClassVar = {
+        "transform_graph": ChannelParameter(type=TransformGraph),
+        "transformed_examples": ChannelParameter(type=Examples, optional=True),
+        "updated_analyzer_cache": ChannelParameter(type=TransformCache, optional=True),
+        "pre_transform_schema": ChannelParameter(type=Schema, optional=True),
+        "pre_transform_stats": ChannelParameter(type=ExampleStatistics, optional=True),
+        "post_transform_schema": ChannelParameter(type=Schema, optional=True),
+        "post_transform_stats": ChannelParameter(type=ExampleStatistics, optional=True),
+        "post_transform_anomalies": ChannelParameter(type=ExampleAnomalies, optional=True),
+    }
+    PARAMETERS: ClassVar = {
+        "module_file": ExecutionParameter(type=str, optional=True),
+        "preprocessing_fn": ExecutionParameter(type=str, optional=True),
+        "stats_options_updater_fn": ExecutionParameter(type=str, optional=True),
+        "force_tf_compat_v1": ExecutionParameter(type=int, optional=True),
+        "custom_config": ExecutionParameter(type=str, optional=True),
+        "splits_config": ExecutionParameter(type=SplitsConfig, optional=True),
+        "disable_statistics": ExecutionParameter(type=int, optional=True),
+        "outputs": ExecutionParameter(type=str, optional=True),
+    }
+
+
+class Transform(BaseComponent):
+    """Learns a transformation from the examples, and applies it to them.
+
+    The code is a `preprocessing_fn(inputs)`, or `preprocessing_fn(inputs, custom_config)`, in
+    `module_file`, or the function that `preprocessing_fn` names ("package.module.function").
+    tensorflow-transform makes a graph of it, which goes to the Trainer and into the served model.
+
+    `splits_config` says which splits are analyzed and which are transformed: else the split `train`
+    and all. Examples of several spans are transformed into one output. What was learned from each
+    span goes to the output `updated_analyzer_cache`; a later run that gets it as `analyzer_cache`
+    reads only what is new. Statistics are of at most 100,000 examples.
+
+    A `--runner` in the pipeline's beam_pipeline_args that is not a direct one runs it on that
+    runner; `--direct_num_workers` is the number of processes on this machine.
+    `input_data` and `instance_name` are names of older editions.
+    """
+
+    SPEC_CLASS: ClassVar = TransformSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.transform.executor:Executor")
+    TYPE_NAME: ClassVar = "tfx.components.transform.component.Transform"
+    BASE_TYPE: ClassVar = "TRANSFORM"
+
+    def __init__(
+        self,
+        examples: Channel | None = None,
+        schema: Channel | None = None,
+        module_file: str | RuntimeParameter | None = None,
+        preprocessing_fn: str | RuntimeParameter | None = None,
+        splits_config: SplitsConfig | dict[str, Any] | None = None,
+        analyzer_cache: Channel | None = None,
+        materialize: bool = True,
+        disable_analyzer_cache: bool = False,
+        force_tf_compat_v1: bool = False,
+        custom_config: dict[str, Any] | RuntimeParameter | None = None,
+        disable_statistics: bool = False,
+        stats_options_updater_fn: str | None = None,
+        *,
+        input_data: Channel | None = None,
+        instance_name: str | None = None,
+    ) -> None:
+        if bool(module_file) == bool(preprocessing_fn):
+            raise ValueError(
+                "Transform needs exactly one of module_file and preprocessing_fn, got "
+                f"{'both' if module_file else 'neither'}."
+            )
+        if analyzer_cache and disable_analyzer_cache:
+            raise ValueError("Transform takes analyzer_cache or disable_analyzer_cache, not both.")
+        _check_splits(splits_config)
+        left_out = [
+            *([] if materialize else ["transformed_examples"]),
+            *(["updated_analyzer_cache"] if disable_analyzer_cache else []),
+            *(_STATISTICS if disable_statistics else []),
+        ]
+        spec = TransformSpec(
+            examples=examples or input_data,
+            schema=schema,
+            analyzer_cache=analyzer_cache,
+            module_file=module_file,
+            preprocessing_fn=preprocessing_fn,
+            stats_options_updater_fn=stats_options_updater_fn,
+            force_tf_compat_v1=int(force_tf_compat_v1),
+            custom_config=_as_json(custom_config),
+            splits_config=splits_config,
+            disable_statistics=int(disable_statistics),
+            outputs=" ".join(key for key in TransformSpec.OUTPUTS if key not in left_out),
+        )
+        for key in left_out:
+            del spec.outputs[key]
+        super().__init__(spec, instance_name=instance_name)
+
+    def user_code(self, parameters: dict[str, Any]) -> UserCode:
+        """The file or module with the user's function."""
+        return UserCode(
+            module_file=parameters.get("module_file"),
+            module=(parameters.get("preprocessing_fn") or "").rpartition(".")[0] or None,
+        )
+
+
+def _check_splits(config: SplitsConfig | dict[str, Any] | None) -> None:
+    if config is None:
+        return
+    analyzed = config.get("analyze_splits") if isinstance(config, dict) else config.analyze_splits
+    if not analyzed:
+        raise ValueError(
+            "Transform(splits_config=…) names no analyze_splits. Name the split to learn from, "
+            "such as SplitsConfig(analyze_splits=['train'], transform_splits=['train', 'eval'])."
+        )
+
+
+def _as_json(custom_config: dict[str, Any] | RuntimeParameter | None) -> Any:
+    """The config as JSON text; with RuntimeParameters in it, as it is until they have values."""
+    if names_in(custom_config):
+        return custom_config
+    try:
+        return json.dumps(custom_config)
+    except TypeError as error:
+        raise ValueError(
+            f"Transform(custom_config=…) takes what JSON can say, and {error}."
+        ) from error

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Transform does in a worker: it learns a graph from the examples, and applies it to them."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from stoker.artifacts import Artifact
+from stoker.components.transform.job import Job, make_job
+from stoker.components.transform.records import read_share, write_share
+from stoker.components.transform.route import choose_route
+from stoker.dsl.executor import BaseBeamExecutor
+
+__all__ = ["Executor"]
+
+Artifacts = dict[str, list[Artifact]]
+
+
+class Executor(BaseBeamExecutor):
+    """Runs a user's preprocessing_fn on the local engine, or on Apache Beam."""
+
+    def Do(
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        """Transform."""
+        from stoker.components.transform.engine import Pool, beam_only, trace
+        from stoker.components.transform.statistics import write_all_statistics
+
+        beam_args = self._context.beam_pipeline_args
+        job = make_job(input_dict, output_dict, exec_properties, tmp_dir=self._get_tmp_dir())
+        route = choose_route(beam_args, job.num_bytes)
+        with Pool(route.num_workers) as pool:
+            traced = trace(
+                job.preprocessing_fn,
+                schema=job.schema,
+                tmp_dir=job.tmp_dir,
+                force_tf_compat_v1=job.force_tf_compat_v1,
+            )
+            route = choose_route(beam_args, job.num_bytes, beam_only=beam_only(traced))
+            print(f"Transform {replace(route, num_workers=pool.size)}.", flush=True)
+            if route.on_beam:
+                from stoker.components.transform.beam import run_on_beam
+
+                run_on_beam(job, beam_args)
+            else:
+                _run_here(job, traced, pool)
+        write_all_statistics(job, output_dict)
+
+
+def _run_here(job: Job, traced: Any, pool: Any) -> None:
+    from tensorflow_transform import TFTransformOutput
+
+    from stoker.components.transform.engine import Dataset, analyze, transform
+
+    datasets = [
+        Dataset(key=source.key, read=partial(read_share, [source.folder], job.schema))
+        for source in job.analyzed
+    ]
+    analyze(
+        traced,
+        datasets,
+        job.transform_graph_dir,
+        pool=pool,
+        cache_in=job.cache_in,
+        cache_out=job.cache_out,
+    )
+    schema = TFTransformOutput(job.transform_graph_dir).transformed_metadata.schema
+    for split, folder in job.examples_dirs.items():
+        transform(
+            job.transform_graph_dir,
+            partial(read_share, job.transformed[split], job.schema),
+            partial(write_share, folder, schema),
+            schema=job.schema,
+            pool=pool,
+        )

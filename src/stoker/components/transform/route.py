@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a Transform runs: on this machine's own engine, or on Apache Beam."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Route", "choose_route", "names_a_runner"]
+
+_DIRECT_RUNNERS = frozenset({"directrunner", "switchingdirectrunner", "bundlebaseddirectrunner"})
+_BYTES_PER_PROCESS = 4 << 20  # below this, a second process costs more than it saves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Where, and why."""
+
+    on_beam: bool = False
+    num_workers: int = 1
+    reason: str
+
+    def __str__(self) -> str:
+        if self.on_beam:
+            return f"runs on Apache Beam, because {self.reason}"
+        processes = f"{self.num_workers} process{'es' if self.num_workers > 1 else ''}"
+        return f"runs on this machine, in {processes}, because {self.reason}"
+
+
+def choose_route(
+    beam_pipeline_args: Sequence[str], num_bytes: int, *, beam_only: Sequence[str] = ()
+) -> Route:
+    """Beam for a `--runner` that is no direct one, and for the analyzers in `beam_only`.
+
+    A direct runner means this machine, and so does no runner; `--direct_num_workers` says how many
+    processes, 0 for one per core. FnApiRunner and PrismRunner are parts of Beam: whoever names one
+    of them gets Beam, though it will run on this machine.
+    """
+    runner, num_workers = _parsed(beam_pipeline_args)
+    if names_a_runner(beam_pipeline_args):
+        return Route(on_beam=True, reason=f"beam_pipeline_args say --runner={runner}")
+    if beam_only:
+        return Route(
+            on_beam=True,
+            reason=f"preprocessing_fn has a PTransform of your own ({', '.join(beam_only)})",
+        )
+    if num_workers is not None:
+        return Route(
+            num_workers=num_workers or _num_cores(),
+            reason=f"beam_pipeline_args say --direct_num_workers={num_workers}",
+        )
+    return Route(
+        num_workers=min(_num_cores(), 1 + num_bytes // _BYTES_PER_PROCESS),
+        reason=f"beam_pipeline_args say --runner={runner}" if runner else "no Beam runner is named",
+    )
+
+
+def names_a_runner(beam_pipeline_args: Sequence[str]) -> bool:
+    """Whether there is a `--runner`, and it is not a direct one."""
+    runner, _ = _parsed(beam_pipeline_args)
+    return bool(runner) and runner.rpartition(".")[2].lower() not in _DIRECT_RUNNERS
+
+
+def _parsed(beam_pipeline_args: Sequence[str]) -> tuple[str, int | None]:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--runner", default="")
+    parser.add_argument("--direct_num_workers", type=int)
+    try:
+        known, _ = parser.parse_known_args(list(beam_pipeline_args))
+    except argparse.ArgumentError as error:
+        raise ValueError(f"beam_pipeline_args {list(beam_pipeline_args)}: {error}.") from error
+    return known.runner, known.direct_num_workers
+
+
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,16 @@
+# mypy: disable-error-code="type-arg"
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable
+from typing import ClassVar as _ClassVar, Optional as _Optional
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class SplitsConfig(_message.Message):
+    __slots__ = ("analyze_splits", "transform_splits")
+    ANALYZE_SPLITS_FIELD_NUMBER: _ClassVar[int]
+    TRANSFORM_SPLITS_FIELD_NUMBER: _ClassVar[int]
+    analyze_splits: _containers.RepeatedScalarFieldContainer[str]
+    transform_splits: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, analyze_splits: _Optional[_Iterable[str]] = ..., transform_splits: _Optional[_Iterable[str]] = ...) -> None: ...
