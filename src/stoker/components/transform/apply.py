@@ -60,8 +60,8 @@ class Graph:
             return dict(zip(self._state.outputs_tensor_keys, outputs, strict=True))
         except tf.errors.OpError as error:
             raise ValueError(
-                f"The graph of preprocessing_fn fails on {batch.num_rows} of the rows: "
-                f"{error.message}"
+                f"The graph of preprocessing_fn fails on a batch of {batch.num_rows} rows: "
+                f"{_reason(error)}"
             ) from error
 
     def _fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -81,3 +81,10 @@ def _is_of_tensorflow_1(saved_model_dir: str) -> bool:
     saved = saved_model_pb2.SavedModel()
     saved.ParseFromString(Path(saved_model_dir, "saved_model.pb").read_bytes())
     return constants.TRANSFORM_SIGNATURE in saved.meta_graphs[0].signature_def
+
+
+def _reason(error: tf.errors.OpError) -> str:
+    """What an op had to say, without what TensorFlow puts around it."""
+    around = ("Graph execution error", "Detected at", "<stack traces", "\t")
+    lines = [line for line in error.message.splitlines() if line and not line.startswith(around)]
+    return "\n".join(lines)

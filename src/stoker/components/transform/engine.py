@@ -28,6 +28,7 @@ from stoker.components.transform.analysis import Analysis, beam_only
 from stoker.components.transform.analyzer_cache import find_cache, write_cache
 from stoker.components.transform.apply import Graph
 from stoker.components.transform.internals import transformed_metadata
+from stoker.components.transform.outputs import Columns
 from stoker.components.transform.passes import Dataset, Read
 from stoker.components.transform.pool import Pool
 from stoker.components.transform.tracing import Traced, trace
@@ -116,8 +117,8 @@ def transformed(
     """The batches after the graph in `transform_graph_dir`; `schema` is that of the raw data."""
     output = TFTransformOutput(transform_graph_dir)
     graph = Graph(output.transform_savedmodel_dir, schema)
-    convert = impl_helper.make_tensor_to_arrow_converter(output.transformed_metadata.schema).convert
-    return (convert(graph(batch)) for batch in batches if batch.num_rows)
+    columns = Columns(output.transformed_metadata.schema)
+    return (columns(graph(batch)) for batch in batches if batch.num_rows)
 
 
 def _transform_share(

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transform: the local engine against TFT on Beam's in-memory runner, on the same record batches.
+
+python benchmarks/transform.py --rows 1000000
+
+Both read the same Arrow file of 18 columns, analyze it (z-scores, vocabularies, buckets), transform
+it, and write gzip TFRecords, one after the other, each in a process of its own. Imports are not
+counted: a Transform step starts in a process that has done them. Memory is the sum over the tree of
+processes, shared pages counted once.
+
+With --beam-rows Beam gets fewer rows; its times are then scaled up, and marked so.
+"""
+
+import argparse
+import functools
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+BATCH_ROWS = 4096
+WORDS = {"color": 5, "city": 100, "zone": 1000, "street": 20_000, "device": 50, "campaign": 50_000}
+FLOATS = ["fare", "tips", "tolls", "miles", "speed", "lat", "lon"]
+INTS = ["seconds", "hour", "weekday", "seats", "age"]
+Times = dict[str, float]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--beam-rows", type=int, help="fewer rows for Beam; 0 leaves it out")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--side", choices=["ours", "beam"], help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.side:
+        times = ours(args.folder, args.workers) if args.side == "ours" else on_beam(args.folder)
+        print(json.dumps(times))
+    else:
+        beam_rows = args.rows if args.beam_rows is None else args.beam_rows
+        compare(args.rows, beam_rows, args.workers)
+
+
+def compare(rows: int, beam_rows: int, workers: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        write_data(data_file(folder), rows)
+        local = run_side("ours", folder, workers)
+        show(f"ours, {workers} processes", rows, local)
+        if not beam_rows:
+            return
+        if beam_rows != rows:
+            write_data(data_file(folder), beam_rows)
+        beam = run_side("beam", folder, workers)
+        show("TFT on Beam, in memory", beam_rows, beam)
+    scale = rows / beam_rows
+    note = "" if scale == 1 else f" (Beam's times scaled up {scale:g} times)"
+    print(
+        f"ratio{note}: wall {scale * beam['wall'] / local['wall']:.1f}, "
+        f"CPU {scale * beam['cpu'] / local['cpu']:.1f}, "
+        f"memory {beam['memory'] / local['memory']:.1f}"
+    )
+
+
+def show(name: str, rows: int, times: Times) -> None:
+    print(
+        f"{name:24} {rows:>10,} rows   wall {times['wall']:6.1f} s = "
+        f"analyze {times['analyze']:.1f} + transform {times['transform']:.1f}   "
+        f"CPU {times['cpu']:6.1f} s   {rows / times['wall']:>9,.0f} rows/s   "
+        f"peak memory {times['memory'] / 1e9:.2f} GB",
+        flush=True,
+    )
+
+
+def run_side(side: str, folder: str, workers: int) -> Times:
+    command = [sys.executable, __file__, "--side", side, "--folder", folder]
+    environ = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1"}
+    with subprocess.Popen(
+        [*command, "--workers", str(workers)], stdout=subprocess.PIPE, text=True, env=environ
+    ) as process:
+        peak = [0]
+        watcher = threading.Thread(target=watch_memory, args=(process, peak), daemon=True)
+        watcher.start()
+        output, _ = process.communicate()
+    if process.returncode:
+        sys.exit(f"the side {side!r} failed")
+    times: Times = json.loads(output.splitlines()[-1])
+    return {**times, "memory": float(peak[0])}
+
+
+def watch_memory(process: "subprocess.Popen[str]", peak: list[int]) -> None:
+    while process.poll() is None:
+        peak[0] = max(peak[0], sum(map(memory_of, tree_of(process.pid))))
+        time.sleep(0.25)
+
+
+def tree_of(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [pid, *(one for child in children for one in tree_of(int(child)))]
+
+
+def memory_of(pid: int) -> int:
+    """The process's memory; pages that several share are divided among them."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
+class Clock:
+    """Wall and CPU time, of this process and its children that have ended."""
+
+    def __init__(self) -> None:
+        self.wall, self.cpu = time.monotonic(), self._cpu()
+
+    def since(self) -> tuple[float, float]:
+        return time.monotonic() - self.wall, self._cpu() - self.cpu
+
+    @staticmethod
+    def _cpu() -> float:
+        both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+
+def ours(folder: str, workers: int) -> Times:
+    from stoker.components.transform.engine import Dataset, Pool, analyze, trace, transform
+
+    schema, graph_dir = make_schema(), os.path.join(folder, "ours")
+    read = functools.partial(read_share, folder)
+    clock = Clock()
+    with Pool(workers) as pool:
+        traced = trace(preprocessing_fn, schema=schema, tmp_dir=os.path.join(folder, "ours_tmp"))
+        analyze(traced, [Dataset(key="all", read=read)], graph_dir, pool=pool)
+        analyzed, _ = clock.since()
+        transform(graph_dir, read, functools.partial(write_share, folder), schema=schema, pool=pool)
+    wall, cpu = clock.since()
+    return {"analyze": analyzed, "transform": wall - analyzed, "wall": wall, "cpu": cpu}
+
+
+def read_share(folder: str, share: int, num_shares: int) -> Iterator[pa.RecordBatch]:
+    with pa.memory_map(data_file(folder)) as file:
+        reader = pa.ipc.open_file(file)
+        for index in range(share, reader.num_record_batches, num_shares):
+            yield reader.get_batch(index)
+
+
+def write_share(folder: str, share: int, num_shares: int, batches: Iterator[pa.RecordBatch]) -> int:
+    from stoker.examples.encode import encode
+    from stoker.examples.tfrecord import write_records
+
+    path = os.path.join(folder, f"ours-{share:05}-of-{num_shares:05}.gz")
+    return write_records(path, (one.as_py() for batch in batches for one in encode(batch)))
+
+
+def on_beam(folder: str) -> Times:
+    import apache_beam as beam
+    import tensorflow_transform.beam as tft_beam
+    from apache_beam.options.pipeline_options import PipelineOptions
+    from tfx_bsl.tfxio.tf_example_record import TFExampleBeamRecord
+
+    tfxio = TFExampleBeamRecord("inmem", telemetry_descriptors=["bench"], schema=make_schema())
+    config, graph_dir = tfxio.TensorAdapterConfig(), os.path.join(folder, "beam")
+    options, context = ["--runner=FnApiRunner"], tft_beam.Context(os.path.join(folder, "beam_tmp"))
+
+    def data(pipeline: Any, name: str) -> Any:
+        with pa.memory_map(data_file(folder)) as file:
+            indices = range(pa.ipc.open_file(file).num_record_batches)
+        read = functools.partial(read_batch, folder)
+        return pipeline | f"{name}Create" >> beam.Create(indices) | f"{name}Read" >> beam.Map(read)
+
+    clock = Clock()
+    with beam.Pipeline(options=PipelineOptions(options)) as pipeline, context:
+        transform_fn = (data(pipeline, "a"), config) | tft_beam.AnalyzeDataset(preprocessing_fn)
+        _ = transform_fn | tft_beam.WriteTransformFn(graph_dir)
+    analyzed, _ = clock.since()
+    with beam.Pipeline(options=PipelineOptions(options)) as pipeline, context:
+        transform_fn = pipeline | tft_beam.ReadTransformFn(graph_dir)
+        rows = ((data(pipeline, "t"), config), transform_fn) | tft_beam.TransformDataset(
+            output_record_batches=True
+        )
+        _ = (
+            rows
+            | tft_beam.EncodeTransformedDataset()
+            | beam.io.WriteToTFRecord(os.path.join(folder, "beam_examples"), file_name_suffix=".gz")
+        )
+    wall, cpu = clock.since()
+    return {"analyze": analyzed, "transform": wall - analyzed, "wall": wall, "cpu": cpu}
+
+
+def read_batch(folder: str, index: int) -> pa.RecordBatch:
+    with pa.memory_map(data_file(folder)) as file:
+        return pa.ipc.open_file(file).get_batch(index)
+
+
+def preprocessing_fn(inputs: dict[str, Any]) -> dict[str, Any]:
+    import tensorflow as tf
+    import tensorflow_transform as tft
+
+    outputs = {}
+    for name in (*FLOATS[:4], *INTS[:3]):
+        outputs[f"{name}_z"] = tft.scale_to_z_score(tf.cast(inputs[name], tf.float32))
+    for name in (*FLOATS[4:], *INTS[3:]):
+        outputs[f"{name}_bucket"] = tft.bucketize(inputs[name], 10)
+    for name, size in WORDS.items():
+        top_k = size // 2 if size > 1000 else None
+        outputs[f"{name}_index"] = tft.compute_and_apply_vocabulary(
+            inputs[name], top_k=top_k, num_oov_buckets=1, vocab_filename=name
+        )
+    return outputs
+
+
+def data_file(folder: str) -> str:
+    return os.path.join(folder, "data.arrow")
+
+
+def write_data(path: str, rows: int) -> None:
+    random = np.random.default_rng(20)
+    words = {name: [f"{name}-{i * 7919}".encode() for i in range(n)] for name, n in WORDS.items()}
+    columns = {name: pa.array(values, pa.large_binary()) for name, values in words.items()}
+    schema = make_batch(random, columns, 1).schema
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        for start in range(0, rows, BATCH_ROWS):
+            writer.write_batch(make_batch(random, columns, min(BATCH_ROWS, rows - start)))
+
+
+def make_batch(
+    random: np.random.Generator, words: dict[str, pa.Array], rows: int
+) -> pa.RecordBatch:
+    columns: dict[str, pa.Array] = {}
+    for number, name in enumerate(FLOATS):
+        columns[name] = pa.array(random.gamma(2 + number, 3, rows).astype(np.float32))
+    for number, name in enumerate(INTS):
+        columns[name] = pa.array(random.integers(0, 10 ** (number + 1), rows))
+    for name, values in words.items():
+        skewed = (len(values) * random.random(rows) ** 2).astype(np.int64)
+        columns[name] = values.take(pa.array(skewed))
+    ends = pa.array(np.arange(rows + 1))
+    lists = {name: pa.LargeListArray.from_arrays(ends, one) for name, one in columns.items()}
+    return pa.record_batch(lists)
+
+
+def make_schema() -> Any:
+    from tensorflow_metadata.proto.v0 import schema_pb2
+
+    schema = schema_pb2.Schema()
+    kinds = {schema_pb2.FLOAT: FLOATS, schema_pb2.INT: INTS, schema_pb2.BYTES: list(WORDS)}
+    for kind, names in kinds.items():
+        for name in names:
+            feature = schema.feature.add(name=name, type=kind)
+            feature.presence.min_fraction = 1
+            feature.shape.dim.add(size=1)
+    return schema
+
+
+if __name__ == "__main__":
+    main()
