@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
     from stoker.components.importer import Importer
     from stoker.components.pusher import Pusher
-    from stoker.components.resolver import LatestArtifactStrategy, Resolver, ResolverStrategy
+    from stoker.components.resolver import (
+        LatestArtifactStrategy,
+        LatestBlessedModelStrategy,
+        Resolver,
+        ResolverStrategy,
+        SpanRangeStrategy,
+    )
     from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
     from stoker.components.statistics_gen import StatisticsGen
     from stoker.components.trainer.component import Trainer
@@ -75,6 +81,7 @@ __all__ = [
     "InProcess",
     "InputArtifact",
     "LatestArtifactStrategy",
+    "LatestBlessedModelStrategy",
     "LocalDagRunner",
     "MissingPart",
     "ModelRejected",
@@ -91,6 +98,7 @@ __all__ = [
     "Run",
     "RuntimeParameter",
     "SchemaGen",
+    "SpanRangeStrategy",
     "SplitsConfig",
     "StatisticsGen",
     "StepFailed",
@@ -112,7 +120,10 @@ _HOMES = {
     "stoker.components.example_gen": ("CsvExampleGen", "ImportExampleGen"),
     "stoker.components.importer": ("Importer",),
     "stoker.components.pusher": ("Pusher",),
-    "stoker.components.resolver": ("LatestArtifactStrategy", "Resolver", "ResolverStrategy"),
+    "stoker.components.resolver": (
+        *("LatestArtifactStrategy", "LatestBlessedModelStrategy", "Resolver"),
+        *("ResolverStrategy", "SpanRangeStrategy"),
+    ),
     "stoker.components.schema_gen": ("ImportSchemaGen", "SchemaGen"),
     "stoker.components.statistics_gen": ("StatisticsGen",),
     "stoker.components.trainer.component": ("Trainer",),

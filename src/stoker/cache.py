@@ -23,7 +23,7 @@ from stoker.task import ArtifactMap, Environment
 from stoker.user_module.fingerprint import definition_source, files_of
 from stoker.user_module.imports import find_module
 
-__all__ = ["Past", "Reuse", "Run", "damage", "decide", "key_of", "parts_of"]
+__all__ = ["Past", "Reuse", "Run", "changed", "damage", "decide", "key_of", "parts_of"]
 
 Parts = Mapping[str, str]
 
@@ -178,6 +178,16 @@ def damage(outputs: ArtifactMap) -> str:
                 return f"{path} is gone"
             if wrong := _wrong_file(artifact.uri, Manifest.read(path)):
                 return wrong
+    return ""
+
+
+def changed(artifact: Artifact) -> str:
+    """What is wrong with an artifact of an earlier run: gone, or other files; else nothing."""
+    if not os.path.exists(artifact.uri):
+        return f"{artifact.uri} is gone"
+    known = artifact.custom_properties.get("content_digest")
+    if known and known != describe(artifact.uri).digest:
+        return f"the files of {artifact.uri} are not those that were published"
     return ""
 
 

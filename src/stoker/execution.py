@@ -17,9 +17,9 @@ from stoker.errors import StoreError
 from stoker.manifest import manifest_file, seal
 from stoker.metadata.records import EventType, ExecutionState
 from stoker.metadata.store import Store
-from stoker.task import ArtifactMap
+from stoker.task import ArtifactMap, every
 
-__all__ = ["Execution", "every"]
+__all__ = ["Execution"]
 
 
 @dataclass(kw_only=True)
@@ -129,8 +129,3 @@ class Execution:
         if isinstance(artifact, ValueArtifact):
             artifact.uri = os.path.join(artifact.uri, "value")
         return artifact
-
-
-def every(artifacts: ArtifactMap) -> Iterator[Artifact]:
-    """All artifacts under all keys."""
-    return (artifact for many in artifacts.values() for artifact in many)

@@ -32,7 +32,7 @@ from stoker.liveness import hold_run_lock, is_alive
 from stoker.metadata.records import ExecutionState
 from stoker.progress import Console
 from stoker.secrets import masked
-from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task
+from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task, every
 from stoker.user_module.flags import flags_of_this_program
 from stoker.user_module.imports import find_module
 from stoker.user_module.keras_choice import choose_keras
@@ -247,21 +247,31 @@ class _Steps:
                 execution.adopt({node.output_key: [artifact]})
 
     def _resolve(self, node: Resolver) -> None:
-        candidates = {
-            key: self.store.artifacts(
-                type_name=channel.type_name,
-                pipeline_name=self.pipeline.pipeline_name,
-                node_id=channel.producer.id if channel.producer else channel.producer_component_id,
-                output_key=channel.output_key,
-            )
-            for key, channel in node.inputs.items()
-        }
+        candidates = {key: self._candidates(node, channel) for key, channel in node.inputs.items()}
         found = node.resolve(candidates, self.store)
+        while damaged := {one.id: why for one in every(found) if (why := cache.changed(one))}:
+            for why in damaged.values():
+                self.console.step(f"{node.id}: passed over, because {why}")
+            candidates = {
+                key: [one for one in many if one.id not in damaged]
+                for key, many in candidates.items()
+            }
+            found = node.resolve(candidates, self.store)
         if not any(found.values()):
             wanted = " and ".join(channel.type_name for channel in node.inputs.values())
             self.console.step(f"{node.id}: no {wanted} yet; the steps that want it go on without")
         with self._execution(node, {}, node.exec_properties) as execution:
             execution.refer_to(found)
+
+    def _candidates(self, node: Resolver, channel: Channel) -> list[Artifact]:
+        """What earlier runs have published for a Resolver's channel, oldest first."""
+        producer = channel.producer.id if channel.producer else channel.producer_component_id
+        return self.store.artifacts(
+            type_name=channel.type_name,
+            pipeline_name=None if node.across_pipelines else self.pipeline.pipeline_name,
+            node_id=None if node.across_pipelines else producer,
+            output_key=channel.output_key,
+        )
 
     def _run_component(self, node: BaseComponent) -> None:
         inputs = self._inputs_of(node)

@@ -6,13 +6,13 @@ interpreter, or on another machine.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from stoker.artifacts import Artifact, artifact_class
 
-__all__ = ["ArtifactMap", "Environment", "Failure", "Outcome", "Task"]
+__all__ = ["ArtifactMap", "Environment", "Failure", "Outcome", "Task", "every"]
 
 ArtifactMap = Mapping[str, list[Artifact]]
 
@@ -121,6 +121,11 @@ class Outcome:
         if record["failure"]:
             record["failure"] = Failure(**record["failure"])
         return cls(**record)
+
+
+def every(artifacts: ArtifactMap) -> Iterator[Artifact]:
+    """All artifacts under all keys."""
+    return (artifact for many in artifacts.values() for artifact in many)
 
 
 def _artifacts_to_json(artifacts: ArtifactMap) -> dict[str, list[dict[str, Any]]]:

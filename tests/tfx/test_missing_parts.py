@@ -62,7 +62,6 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
         "from tfx.extensions.google_cloud_ai_platform.trainer import executor",
         "from tfx.components import tuner",
         "from tfx.components.trainer.rewriting import rewriter_factory",
-        "from tfx.dsl.experimental import latest_blessed_model_resolver",
         "from tfx.orchestration.experimental.interactive.interactive_context import Whatever",
         "from tfx.proto import evaluator_pb2",
     ],

@@ -138,7 +138,6 @@ MODULES: Advice = {
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
     "tfx.dsl.components.base.base_driver": _DRIVERS,
     "tfx.dsl.experimental.conditionals": _COND,
-    "tfx.dsl.input_resolution.strategies.span_range_strategy": _SPANS,
     "tfx.dsl.placeholder": _PLACEHOLDERS,
     "tfx.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
     "tfx.extensions.google_cloud_big_query": _BIG_QUERY,
