@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from stoker.proto.transform_pb2 import SplitsConfig
     from stoker.runner import LocalDagRunner, Run
     from stoker.user_module.fn_args import DataAccessor, FnArgs
+    from stoker.user_module.warm_start import WarmStart, warm_start
     from stoker.watching import log_metrics
 
     __version__: str
@@ -108,12 +109,14 @@ __all__ = [
     "TrainArgs",
     "Trainer",
     "Transform",
+    "WarmStart",
     "__version__",
     "artifacts",
     "component",
     "log_metrics",
     "sqlite_metadata_connection_config",
     "union",
+    "warm_start",
 ]
 
 _HOMES = {
@@ -145,6 +148,7 @@ _HOMES = {
     "stoker.proto.transform_pb2": ("SplitsConfig",),
     "stoker.runner": ("LocalDagRunner", "Run"),
     "stoker.user_module.fn_args": ("DataAccessor", "FnArgs"),
+    "stoker.user_module.warm_start": ("WarmStart", "warm_start"),
     "stoker.watching": ("log_metrics",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
