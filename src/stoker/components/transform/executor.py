@@ -48,8 +48,6 @@ class Executor(BaseBeamExecutor):
 
 
 def _run_here(job: Job, traced: Any, pool: Any) -> None:
-    from tensorflow_transform import TFTransformOutput
-
     from stoker.components.transform.engine import Dataset, analyze, transform
 
     datasets = [
@@ -64,12 +62,11 @@ def _run_here(job: Job, traced: Any, pool: Any) -> None:
         cache_in=job.cache_in,
         cache_out=job.cache_out,
     )
-    schema = TFTransformOutput(job.transform_graph_dir).transformed_metadata.schema
     for split, folder in job.examples_dirs.items():
         transform(
             job.transform_graph_dir,
             partial(read_share, job.transformed[split], job.schema),
-            partial(write_share, folder, schema),
+            partial(write_share, folder),
             schema=job.schema,
             pool=pool,
         )

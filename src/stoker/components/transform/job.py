@@ -121,8 +121,7 @@ def _splits(text: str | None, examples: Sequence[Artifact]) -> SplitsConfig:
 
 def _content_key(artifact: Artifact, split: str, folder: str) -> str:
     digest = artifact.custom_properties.get("content_digest") or describe(folder).digest
-    span = artifact.properties.get("span") or 0
-    return f"span-{span}-{re.sub('[^A-Za-z0-9_]', '_', split)}-{str(digest)[:32]}"
+    return f"span-{_span(artifact)}-{re.sub('[^A-Za-z0-9_]', '_', split)}-{str(digest)[:32]}"
 
 
 def _describe_examples(
@@ -134,11 +133,16 @@ def _describe_examples(
     (output,) = output_dict["transformed_examples"]
     assert isinstance(output, Examples)
     output.splits = list(splits)
-    newest = max(examples, key=lambda one: one.properties.get("span") or 0)
+    newest = max(examples, key=_span)
     for name in ("span", "version"):
         if name in newest.properties:
             output.properties[name] = newest.properties[name]
     return {split: os.path.join(output.uri, f"Split-{split}") for split in splits}
+
+
+def _span(artifact: Artifact) -> int:
+    span = artifact.properties.get("span")
+    return span if isinstance(span, int) else 0
 
 
 def _uri(artifacts: Artifacts, key: str) -> str | None:
