@@ -95,46 +95,64 @@ def read(batches, share, num_shares):
     return iter(batches[share::num_shares])
 
 
-def run_locally(function, batches, folder, *, pool=None, schema=None, **options):
-    """The transform graph that the local engine writes, and the examples it makes."""
-    schema = schema or make_schema()
+def dataset(key, batches):
+    return Dataset(key=key, read=functools.partial(read, batches))
+
+
+def run_locally(function, batches, folder, *, spans=None, pool=None, compat_v1=False, **cache):
+    """The transform graph that the local engine writes, and the examples it makes of `batches`.
+
+    `spans` are what it analyzes, if not the same.
+    """
     graph_dir = str(folder / "local")
-    traced = trace(function, schema=schema, tmp_dir=str(folder / "local_tmp"), **options)
-    datasets = [Dataset(key="all", read=functools.partial(read, batches))]
-    analyze(traced, datasets, graph_dir, pool=pool or Pool(1))
-    made = transformed(graph_dir, batches, schema=schema)
+    traced = trace(
+        function,
+        schema=make_schema(),
+        tmp_dir=str(folder / "local_tmp"),
+        force_tf_compat_v1=compat_v1,
+    )
+    datasets = [dataset("all", batches)] if spans is None else spans
+    analyze(traced, datasets, graph_dir, pool=pool or Pool(1), **cache)
+    made = transformed(graph_dir, batches, schema=make_schema())
     return graph_dir, [record for batch in made for record in encode(batch).to_pylist()]
 
 
-def run_on_beam(function, batches, folder, *, schema=None, force_tf_compat_v1=False):
+def run_on_beam(function, batches, folder, *, analyzed=None, compat_v1=False):
     """The same by tft_beam on Beam's in-memory runner."""
     import apache_beam as beam
     import tensorflow_transform.beam as tft_beam
-    from tfx_bsl.tfxio.tf_example_record import TFExampleBeamRecord
 
-    schema = schema or make_schema()
-    tfxio = TFExampleBeamRecord(
-        physical_format="inmem", telemetry_descriptors=["test"], schema=schema
-    )
-    config, graph_dir = tfxio.TensorAdapterConfig(), str(folder / "beam")
-    with (
-        beam.Pipeline(
-            options=beam.options.pipeline_options.PipelineOptions(["--runner=FnApiRunner"])
-        ) as pipeline,
-        tft_beam.Context(str(folder / "beam_tmp"), force_tf_compat_v1=force_tf_compat_v1),
-    ):
+    config, graph_dir = beam_config(), str(folder / "beam")
+    context = tft_beam.Context(str(folder / "beam_tmp"), force_tf_compat_v1=compat_v1)
+    with beam_pipeline() as pipeline, context:
         data = pipeline | beam.Create(batches, reshuffle=False)
-        output, transform_fn = (data, config) | tft_beam.AnalyzeAndTransformDataset(
-            function, output_record_batches=True
-        )
+        to_analyze = data
+        if analyzed is not None:
+            to_analyze = pipeline | "Analyzed" >> beam.Create(analyzed, reshuffle=False)
+        transform_fn = (to_analyze, config) | tft_beam.AnalyzeDataset(function)
         _ = transform_fn | tft_beam.WriteTransformFn(graph_dir)
         _ = (
-            output
+            ((data, config), transform_fn)
+            | tft_beam.TransformDataset(output_record_batches=True)
             | tft_beam.EncodeTransformedDataset()
             | beam.io.WriteToTFRecord(str(folder / "examples"), shard_name_template="")
         )
     records = tf.data.TFRecordDataset(str(folder / "examples")).as_numpy_iterator()
     return graph_dir, list(records)
+
+
+def beam_pipeline():
+    import apache_beam as beam
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    return beam.Pipeline(options=PipelineOptions(["--runner=FnApiRunner"]))
+
+
+def beam_config():
+    from tfx_bsl.tfxio.tf_example_record import TFExampleBeamRecord
+
+    tfxio = TFExampleBeamRecord("inmem", telemetry_descriptors=["test"], schema=make_schema())
+    return tfxio.TensorAdapterConfig()
 
 
 def assert_same(local, beam):
