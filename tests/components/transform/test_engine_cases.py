@@ -26,7 +26,6 @@ def usual(inputs):
     return {
         "id": inputs["id"],
         "z": tft.scale_to_z_score(inputs["x"]),
-        "z_key": tft.scale_to_z_score_per_key(inputs["x"], inputs["key"]),
         "unit": tft.scale_to_0_1(inputs["n"]),
         "bucket": tft.bucketize(inputs["sparse_x"], 4),
         "token": tft.compute_and_apply_vocabulary(inputs["words"], vocab_filename="words"),
@@ -38,6 +37,7 @@ def usual(inputs):
 
 
 def test_no_rows_at_all_are_analyzed_as_on_beam(tmp_path):
+    """Analyzers per key are left out: without a key, Beam's graph cannot be built either."""
     batches = make_batches(20)
     local = run_locally(usual, batches, tmp_path, spans=[dataset("none", [])])
     assert_same(local, run_on_beam(usual, batches, tmp_path, analyzed=[]))
