@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Transform does in a worker: it learns a graph from the examples, and applies it to them."""
 
+import os
 from dataclasses import replace
 from functools import partial
+from traceback import walk_tb
 from typing import Any
 
 from stoker.artifacts import Artifact
@@ -15,6 +17,8 @@ __all__ = ["Executor"]
 
 Artifacts = dict[str, list[Artifact]]
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
 
 class Executor(BaseBeamExecutor):
     """Runs a user's preprocessing_fn on the local engine, or on Apache Beam."""
@@ -23,19 +27,14 @@ class Executor(BaseBeamExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Transform."""
-        from stoker.components.transform.engine import Pool, beam_only, trace
+        from stoker.components.transform.engine import Pool, beam_only
         from stoker.components.transform.statistics import write_all_statistics
 
         beam_args = self._context.beam_pipeline_args
         job = make_job(input_dict, output_dict, exec_properties, tmp_dir=self._get_tmp_dir())
         route = choose_route(beam_args, job.num_bytes)
         with Pool(route.num_workers) as pool:
-            traced = trace(
-                job.preprocessing_fn,
-                schema=job.schema,
-                tmp_dir=job.tmp_dir,
-                force_tf_compat_v1=job.force_tf_compat_v1,
-            )
+            traced = _traced(job)
             route = choose_route(beam_args, job.num_bytes, beam_only=beam_only(traced))
             print(f"Transform {replace(route, num_workers=pool.size)}.", flush=True)
             if route.on_beam:
@@ -45,6 +44,24 @@ class Executor(BaseBeamExecutor):
             else:
                 _run_here(job, traced, pool)
         write_all_statistics(job, output_dict)
+
+
+def _traced(job: Job) -> Any:
+    from stoker.components.transform.engine import trace
+
+    try:
+        return trace(
+            job.preprocessing_fn,
+            schema=job.schema,
+            tmp_dir=job.tmp_dir,
+            force_tf_compat_v1=job.force_tf_compat_v1,
+        )
+    except ValueError as error:
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        if frame.f_code.co_filename.startswith(_HERE):
+            # It is we who complain of what the function returned: there is no line to show.
+            raise error.with_traceback(None) from None
+        raise
 
 
 def _run_here(job: Job, traced: Any, pool: Any) -> None:
