@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Tuner does in a worker: it runs the user's search and writes down what was found."""
+
+import json
+import os
+import sys
+from typing import Any
+
+from google.protobuf import json_format
+
+from stoker import progress
+from stoker.artifacts import Artifact
+from stoker.components.transform.pool import may_fork
+from stoker.components.tuner.parallel import search_in_parallel
+from stoker.components.tuner.plot import page
+from stoker.components.tuner.search import Job, Watched, check_outcome, search_here
+from stoker.components.tuner.trials import rows, table
+from stoker.components.tuner.working_dir import digest_of, hold, working_dir_for
+from stoker.dsl.executor import BaseExecutor
+from stoker.proto.tuner_pb2 import TuneArgs
+from stoker.user_module.fn_args import get_common_fn_args
+
+__all__ = ["BEST_HYPERPARAMETERS_FILE", "PLOT_FILE", "TUNER_RESULTS_FILE", "Executor"]
+
+BEST_HYPERPARAMETERS_FILE = "best_hyperparameters.txt"
+TUNER_RESULTS_FILE = "tuner_results.json"
+PLOT_FILE = "search.html"
+
+Artifacts = dict[str, list[Artifact]]
+
+
+class Executor(BaseExecutor):
+    """Calls `tuner_fn(fn_args)`, runs the search that it returns, and keeps the best of it."""
+
+    def Do(
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        """Tune."""
+        best_uri = output_dict["best_hyperparameters"][0].uri
+        directory = working_dir_for(best_uri, digest_of(input_dict, exec_properties))
+        with hold(directory, otherwise=self._get_tmp_dir()) as working_dir:
+            job = Job(
+                module_file=exec_properties.get("module_file"),
+                path=exec_properties.get("tuner_fn"),
+                fn_args=get_common_fn_args(input_dict, exec_properties, working_dir),
+            )
+            watched = _search(job, _num_parallel_trials(exec_properties))
+            if watched.search.best:
+                _write(watched, output_dict)
+        check_outcome(watched)
+
+
+def _num_parallel_trials(exec_properties: dict[str, Any]) -> int:
+    given = exec_properties.get("tune_args") or "{}"
+    if not isinstance(given, TuneArgs):
+        given = json_format.Parse(given, TuneArgs())
+    return max(1, given.num_parallel_trials)
+
+
+def _search(job: Job, num_parallel_trials: int) -> Watched:
+    if num_parallel_trials == 1:
+        return search_here(job)
+    if may_fork():
+        return search_in_parallel(job, num_parallel_trials)
+    why = "TensorFlow has already run in this process" if sys.platform == "linux" else sys.platform
+    text = f"trials run one after the other: processes cannot be forked safely here ({why})"
+    progress.report({"kind": "warning", "text": text})
+    return search_here(job)
+
+
+def _write(watched: Watched, output_dict: Artifacts) -> None:
+    search = watched.search
+    (best,) = watched.tuner.get_best_hyperparameters(1)
+    config = json.dumps(best.get_config())
+    _write_file(output_dict["best_hyperparameters"], BEST_HYPERPARAMETERS_FILE, config)
+    results = output_dict.get("tuner_results") or []
+    _write_file(results, TUNER_RESULTS_FILE, json.dumps(rows(search)))
+    _write_file(results, PLOT_FILE, page(search))
+    print(table(search), file=sys.stderr, flush=True)
+
+
+def _write_file(artifacts: list[Artifact], name: str, text: str) -> None:
+    for artifact in artifacts:
+        os.makedirs(artifact.uri, exist_ok=True)
+        with open(os.path.join(artifact.uri, name), "w", encoding="utf-8") as file:
+            file.write(text)
