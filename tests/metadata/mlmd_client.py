@@ -79,7 +79,7 @@ def read(store: Any) -> dict[str, Any]:
             store.get_artifacts(filtered("custom_properties.accuracy.double_value > 0.9"))
         ),
         "of_run": ids(store.get_executions(filtered('contexts_r.name = "run-1"'))),
-        "by_uri": ids(store.get_artifacts_by_uri("/root/Trainer/model/2")),
+        "by_uri": ids(store.get_artifacts_by_uri("/pipeline/Trainer/model/2")),
     }
 
 

@@ -29,7 +29,7 @@ def begin(
     def promise(execution_id: int) -> ArtifactMap:
         for key, cls in (outputs or {}).items():
             artifact = cls()
-            artifact.uri = f"/root/{node_id}/{key}/{execution_id}"
+            artifact.uri = f"/pipeline/{node_id}/{key}/{execution_id}"
             promised[key] = [artifact]
         return promised
 

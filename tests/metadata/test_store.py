@@ -41,7 +41,7 @@ def test_outputs_are_pending_until_they_are_published(store: Store) -> None:
     [model] = outputs["model"]
     assert model.id == 1
     assert model.state == State.PENDING
-    assert model.uri == f"/root/Trainer/model/{execution_id}"
+    assert model.uri == f"/pipeline/Trainer/model/{execution_id}"
     assert store.artifacts() == []
     store.publish(execution_id, outputs)
     assert [found.id for found in store.artifacts()] == [model.id]

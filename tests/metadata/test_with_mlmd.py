@@ -81,7 +81,7 @@ def test_it_sees_artifacts_with_every_property(seen: dict[str, Any]) -> None:
     }
     assert (model["type"], model["uri"], model["state"]) == (
         "Model",
-        "/root/Trainer/model/2",
+        "/pipeline/Trainer/model/2",
         "LIVE",
     )
     assert model["custom_properties"] == {
