@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stoker.components.statistics_gen import StatisticsGen
     from stoker.components.trainer.component import Trainer
     from stoker.components.transform.component import Transform
+    from stoker.components.tuner.component import Tuner, TunerFnResult
     from stoker.dsl import (
         BaseComponent,
         BaseExecutor,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from stoker.proto.pusher_pb2 import PushDestination
     from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
     from stoker.proto.transform_pb2 import SplitsConfig
+    from stoker.proto.tuner_pb2 import TuneArgs
     from stoker.runner import LocalDagRunner, Run
     from stoker.user_module.fn_args import DataAccessor, FnArgs
     from stoker.user_module.warm_start import WarmStart, warm_start
@@ -109,6 +111,9 @@ __all__ = [
     "TrainArgs",
     "Trainer",
     "Transform",
+    "TuneArgs",
+    "Tuner",
+    "TunerFnResult",
     "WarmStart",
     "__version__",
     "artifacts",
@@ -131,6 +136,7 @@ _HOMES = {
     "stoker.components.statistics_gen": ("StatisticsGen",),
     "stoker.components.trainer.component": ("Trainer",),
     "stoker.components.transform.component": ("Transform",),
+    "stoker.components.tuner.component": ("Tuner", "TunerFnResult"),
     "stoker.dsl": (
         *("BaseComponent", "BaseExecutor", "Channel", "ChannelParameter", "ComponentSpec"),
         *("ExecutionParameter", "ExecutorClassSpec", "InputArtifact", "OutputArtifact"),
@@ -146,6 +152,7 @@ _HOMES = {
     "stoker.proto.pusher_pb2": ("PushDestination",),
     "stoker.proto.trainer_pb2": ("EvalArgs", "TrainArgs"),
     "stoker.proto.transform_pb2": ("SplitsConfig",),
+    "stoker.proto.tuner_pb2": ("TuneArgs",),
     "stoker.runner": ("LocalDagRunner", "Run"),
     "stoker.user_module.fn_args": ("DataAccessor", "FnArgs"),
     "stoker.user_module.warm_start": ("WarmStart", "warm_start"),

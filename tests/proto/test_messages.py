@@ -9,6 +9,7 @@ from stoker.proto import (
     range_config_pb2,
     trainer_pb2,
     transform_pb2,
+    tuner_pb2,
 )
 
 SPLIT = example_gen_pb2.SplitConfig(
@@ -51,6 +52,11 @@ SPLIT = example_gen_pb2.SplitConfig(
             transform_pb2.SplitsConfig(analyze_splits=["a"], transform_splits=["b", "c"]),
             "tfx.components.transform.SplitsConfig",
             b"\x0a\x01a\x12\x01b\x12\x01c",
+        ),
+        (
+            tuner_pb2.TuneArgs(num_parallel_trials=3),
+            "tfx.components.tuner.TuneArgs",
+            b"\x08\x03",
         ),
         (
             pusher_pb2.PushDestination(

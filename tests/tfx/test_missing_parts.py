@@ -8,23 +8,20 @@ from stoker.compat.missing import MODULES
 from stoker.errors import MissingPart
 
 NAMES = {
-    "tfx.components.Tuner": "custom_config",
     "tfx.components.Evaluator": "evaluate at the end of run_fn",
     "tfx.components.InfraValidator": "@component",
     "tfx.components.BulkInferrer": "@component",
     "tfx.components.ExampleValidator": "compares the statistics with the schema",
-    "tfx.v1.components.TunerFnResult": "custom_config",
     "tfx.v1.dsl.Cond": "decide inside the step",
     "tfx.v1.dsl.components.BeamComponentParameter": "with_beam_pipeline_args",
     "tfx.v1.extensions.google_cloud_ai_platform": "workers on Ray",
     "tfx.v1.orchestration.experimental.KubeflowDagRunner": "LocalDagRunner",
     "tfx.v1.orchestration.experimental.KubeflowV2DagRunner": "LocalDagRunner",
     "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
-    "tfx.v1.proto.TuneArgs": "custom_config",
     "tfx.v1.proto.ModelSpec": "@component",
     "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "ExecutorClassSpec",
     "tfx.orchestration.data_types.ExecutionInfo": "executor",
-    "tfx.types.standard_component_specs.TunerSpec": "custom_config",
+    "tfx.types.standard_component_specs.EvaluatorSpec": "evaluate at the end of run_fn",
 }
 
 
@@ -60,7 +57,7 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
     [
         "import tfx.extensions.google_cloud_ai_platform",
         "from tfx.extensions.google_cloud_ai_platform.trainer import executor",
-        "from tfx.components import tuner",
+        "from tfx.components import evaluator",
         "from tfx.components.trainer.rewriting import rewriter_factory",
         "from tfx.orchestration.experimental.interactive.interactive_context import Whatever",
         "from tfx.proto import evaluator_pb2",
@@ -73,11 +70,11 @@ def test_what_is_inside_a_missing_module_says_so_as_well(statement):
 
 def test_code_that_guards_its_import_goes_on():
     try:
-        from tfx.components import Tuner
+        from tfx.components import Evaluator
     except ImportError as error:
-        Tuner = error
+        Evaluator = error
 
-    assert isinstance(Tuner, MissingPart)
+    assert isinstance(Evaluator, MissingPart)
 
 
 def test_a_name_that_tfx_never_had_is_an_ordinary_attribute_error():

@@ -29,10 +29,6 @@ __all__ = [
 
 Advice = Mapping[str, str]
 
-_TUNER = (
-    "A later version has it. Until then, give the values in Trainer(custom_config={…}), or in a "
-    "JSON file through Importer(source_uri=…, artifact_type=HyperParameters)."
-)
 _EVALUATOR = (
     "A later version has it. Until then, evaluate at the end of run_fn, or write a @component "
     "that reads the Model."
@@ -67,8 +63,6 @@ _OWN_EXAMPLE_GEN = (
 )
 
 COMPONENTS: Advice = {
-    "Tuner": _TUNER,
-    "TunerFnResult": _TUNER,
     "Evaluator": _EVALUATOR,
     "ModelValidator": _EVALUATOR,
     "InfraValidator": _OWN_COMPONENT,
@@ -79,7 +73,6 @@ COMPONENTS: Advice = {
     "FileBasedExampleGen": _OWN_EXAMPLE_GEN,
 }
 SPECS: Advice = {
-    "TunerSpec": _TUNER,
     "EvaluatorSpec": _EVALUATOR,
     "InfraValidatorSpec": _OWN_COMPONENT,
     "BulkInferrerSpec": _OWN_COMPONENT,
@@ -93,7 +86,6 @@ MESSAGES: Advice = {
         _OWN_COMPONENT,
     ),
     **dict.fromkeys(["TensorFlowServing", "LocalDockerConfig", "RequestSpec"], _OWN_COMPONENT),
-    "TuneArgs": _TUNER,
 }
 DSL: Advice = {"Cond": _COND, "ForEach": _COND, "placeholders": _PLACEHOLDERS}
 FUNCTION_PARTS: Advice = {
@@ -132,7 +124,6 @@ MODULES: Advice = {
     "tfx.components.infra_validator": _OWN_COMPONENT,
     "tfx.components.model_validator": _EVALUATOR,
     "tfx.components.trainer.rewriting": _REWRITING,
-    "tfx.components.tuner": _TUNER,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
@@ -147,7 +138,6 @@ MODULES: Advice = {
     "tfx.proto.bulk_inferrer_pb2": _OWN_COMPONENT,
     "tfx.proto.evaluator_pb2": _EVALUATOR,
     "tfx.proto.infra_validator_pb2": _OWN_COMPONENT,
-    "tfx.proto.tuner_pb2": _TUNER,
     "tfx.v1.dsl.placeholders": _PLACEHOLDERS,
     "tfx.v1.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
     "tfx.v1.extensions.google_cloud_big_query": _BIG_QUERY,

@@ -10,6 +10,7 @@ from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.components.trainer.component import Trainer
 from stoker.components.transform.component import Transform
+from stoker.components.tuner.component import Tuner, TunerFnResult
 from stoker.user_module.fn_args import DataAccessor, FnArgs
 
 __getattr__ = missing(__name__, COMPONENTS)

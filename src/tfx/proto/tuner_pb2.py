@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of Tuner: not in this version."""
+"""How a Tuner searches."""
 
-from stoker.compat.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.proto.tuner_pb2 import *
+from stoker.proto.tuner_pb2 import DESCRIPTOR

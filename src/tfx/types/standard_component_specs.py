@@ -9,5 +9,6 @@ from stoker.components.schema_gen import ImportSchemaGenSpec, SchemaGenSpec
 from stoker.components.statistics_gen import StatisticsGenSpec
 from stoker.components.trainer.component import TrainerSpec
 from stoker.components.transform.component import TransformSpec
+from stoker.components.tuner.component import TunerSpec
 
 __getattr__ = missing(__name__, SPECS)

@@ -7,5 +7,6 @@ from stoker.proto.pusher_pb2 import PushDestination, Versioning
 from stoker.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.proto.transform_pb2 import SplitsConfig
+from stoker.proto.tuner_pb2 import TuneArgs
 
 __getattr__ = missing(__name__, MESSAGES)
