@@ -5,7 +5,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).parent
 REPOSITORY = HERE.parent.parent
-sys.path.insert(0, str(HERE))  # for steps.py and seed_blocks.py, here and in the workers
+sys.path.insert(0, str(HERE))  # for seed_blocks.py and training.py, here and in the workers
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """The Trainer guide's own code, as printed, through LocalDagRunner and a real worker."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -7,8 +8,7 @@ from pathlib import Path
 
 import pytest
 import seed_blocks as seeds
-from steps import FEATURES, LABEL, transform
-from tfx.components import CsvExampleGen, ResolverNode, SchemaGen, StatisticsGen
+from tfx.components import CsvExampleGen, ResolverNode, SchemaGen, StatisticsGen, Transform
 from tfx.dsl.experimental import latest_artifacts_resolver
 from tfx.orchestration import pipeline
 from tfx.orchestration.local.local_dag_runner import LocalDagRunner
@@ -17,6 +17,29 @@ from tfx.types import Channel
 from tfx.types.standard_artifacts import Model
 
 pytestmark = pytest.mark.tf
+
+FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+LABEL = "species"
+
+PREPROCESSING = f"""
+import tensorflow as tf
+import tensorflow_transform as tft
+
+
+def _one_per_row(column):
+    if not isinstance(column, tf.SparseTensor):
+        return column
+    return tf.sparse.to_dense(
+        tf.SparseTensor(column.indices, column.values, [column.dense_shape[0], 1]))
+
+
+def preprocessing_fn(inputs):
+    outputs = {{
+        name + '_xf': tft.scale_to_z_score(tf.cast(_one_per_row(inputs[name]), tf.float32))
+        for name in {FEATURES!r}}}
+    outputs['{LABEL}_xf'] = tft.compute_and_apply_vocabulary(inputs[{LABEL!r}])
+    return outputs
+"""
 
 # What the guide's module refers to and does not print.
 TRANSFORMED_MODULE = f"""
@@ -107,8 +130,12 @@ def run(block, module, tmp_path, data, name="seeds"):
     }
     components = [example_gen, statistics_gen, infer_schema]
     if "transform." in block:
-        names["transform"] = transform(
-            examples=example_gen.outputs["examples"], schema=infer_schema.outputs["schema"]
+        preprocessing = tmp_path / "preprocessing.py"
+        preprocessing.write_text(PREPROCESSING)
+        names["transform"] = Transform(
+            examples=example_gen.outputs["examples"],
+            schema=infer_schema.outputs["schema"],
+            module_file=str(preprocessing),
         )
         components.append(names["transform"])
     if "latest_model_resolver" in block:
@@ -122,36 +149,72 @@ def run(block, module, tmp_path, data, name="seeds"):
     return LocalDagRunner().run(made)
 
 
+# Asks about one bird, then compares what is served with what was trained on, bird by bird.
 SERVE = """
-import sys, tensorflow as tf
-model = tf.saved_model.load(sys.argv[1])
+import glob, json, sys
+import tensorflow as tf
+import tensorflow_transform as tft
+
+model_dir, graph, raw, transformed = sys.argv[1:]
+
+
 def feature(value):
-    return tf.train.Feature(float_list=tf.train.FloatList(value=[value]))
-def number(value):
-    return tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
-example = tf.train.Example(features=tf.train.Features(feature={
-    'bill_length_mm': feature(46.1), 'bill_depth_mm': feature(13.2),
-    'flipper_length_mm': number(211), 'body_mass_g': number(4500)}))
-(result,) = model.signatures['serving_default'](tf.constant([example.SerializeToString()])).values()
-print([round(float(one), 3) for one in result[0]])
+    kinds = {
+        float: lambda: tf.train.Feature(float_list=tf.train.FloatList(value=[value])),
+        int: lambda: tf.train.Feature(int64_list=tf.train.Int64List(value=[value])),
+        bytes: lambda: tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))}
+    return kinds[type(value)]()
+
+
+def records(folder):
+    return list(tf.data.TFRecordDataset(glob.glob(folder + '/*'), 'GZIP').as_numpy_iterator())
+
+
+model = tf.saved_model.load(model_dir)
+bird = {
+    'bill_length_mm': 46.1, 'bill_depth_mm': 13.2, 'flipper_length_mm': 211, 'body_mass_g': 4500,
+    'island': b'Biscoe', 'year': 2007}
+example = tf.train.Example(features=tf.train.Features(
+    feature={name: feature(value) for name, value in bird.items()}))
+(answer,) = model.signatures['serving_default'](tf.constant([example.SerializeToString()])).values()
+
+output = tft.TFTransformOutput(graph)
+spec = output.raw_feature_spec()
+spec.pop('species')
+served = model.tft_layer(tf.io.parse_example(records(raw), spec))
+trained = tf.io.parse_example(records(transformed), output.transformed_feature_spec())
+trained.pop('species_xf')
+print(json.dumps({
+    'probabilities': [round(float(one), 3) for one in answer[0]],
+    'rows': int(trained['body_mass_g_xf'].shape[0]),
+    'different': [n for n in trained if not bool(tf.reduce_all(served[n] == trained[n]))],
+}))
 """
 
 
 def serve(run):
-    """Load what was published in a process of its own, and ask it about one bird."""
-    folder = run.outputs["Trainer"]["model"][0].uri + "/Format-Serving"
+    """What a process of its own finds that loads the published model."""
+    folders = [
+        run.outputs["Trainer"]["model"][0].uri + "/Format-Serving",
+        run.outputs["Transform"]["transform_graph"][0].uri,
+        run.outputs["CsvExampleGen"]["examples"][0].path(split="eval"),
+        run.outputs["Transform"]["transformed_examples"][0].path(split="eval"),
+    ]
     done = subprocess.run(
-        [sys.executable, "-c", SERVE, folder], capture_output=True, text=True, check=True
+        [sys.executable, "-c", SERVE, *folders], capture_output=True, text=True, check=False
     )
-    return eval(done.stdout.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_the_oldest_run_fn_with_a_transform_graph(tmp_path, penguins):
     module = TRANSFORMED_MODULE + seeds.OLDEST_RUN_FN
     result = run(seeds.TRAINER_WITH_TRANSFORM, module, tmp_path, penguins)
-    probabilities = serve(result)
-    assert len(probabilities) == 3
-    assert max(probabilities) > 0.9
+    found = serve(result)
+    assert len(found["probabilities"]) == 3
+    assert max(found["probabilities"]) > 0.9
+    assert found["rows"] > 90
+    assert found["different"] == []
 
 
 def test_the_same_with_a_generic_executor_and_mirrored_strategy(tmp_path, penguins, capfd):
@@ -162,7 +225,7 @@ def test_the_same_with_a_generic_executor_and_mirrored_strategy(tmp_path, pengui
     )
     assert "MirroredStrategy" in module
     result = run(seeds.TRAINER_WITH_GENERIC_EXECUTOR, module, tmp_path, penguins)
-    assert max(serve(result)) > 0.9
+    assert max(serve(result)["probabilities"]) > 0.9
     assert "Using MirroredStrategy with devices" in capfd.readouterr().err
 
 
