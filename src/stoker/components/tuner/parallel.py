@@ -32,6 +32,7 @@ from stoker.components.tuner.search import (
     state_kept_whole,
 )
 from stoker.errors import StepFailed
+from stoker.watching import watch
 
 __all__ = ["search_in_parallel"]
 
@@ -124,7 +125,8 @@ def _work(job: Job, num_workers: int, name: str, port: int) -> None:
         with state_kept_whole(), _never_overwriting():
             tuner, fit_kwargs = make_tuner(job)
             _leave_errors(tuner.oracle, job)
-            tuner.search(**fit_kwargs)
+            with watch(job.fn_args):  # in place of Keras's own bars, which would run into another
+                tuner.search(**fit_kwargs)
     except Exception:  # raised again by the process that serves the oracle
         _leave(job, name, traceback.format_exc())
         sys.exit(1)
