@@ -94,16 +94,35 @@ def test_functions_put_together_at_random_are_as_on_beam(seed, tmp_path):
     assert_same(run_locally(function, batches, tmp_path), run_on_beam(function, batches, tmp_path))
 
 
+def calls_python(inputs):
+    import tensorflow as tf
+    import tensorflow_transform as tft
+
+    doubled = tf.numpy_function(lambda x: 2 * x, [inputs["x"]], tf.float32)
+    doubled.set_shape([None])
+    return {"id": inputs["id"], "doubled": tft.scale_to_0_1(doubled)}
+
+
+def num_rows(share, num_shares, batches):
+    return sum(batch.num_rows for batch in batches)
+
+
 IN_TWO_PROCESSES = """
+from functools import partial
 from pathlib import Path
-from engine_and_beam import assert_same, make_batches, run_locally
-from test_engine_cases import usual
-from stoker.components.transform.engine import Pool
+from engine_and_beam import assert_same, make_batches, make_schema, read, run_locally
+from test_engine_cases import calls_python, num_rows, usual
+from stoker.components.transform.engine import Pool, transform
 
 batches = make_batches(200, batch_rows=23)
+read_all, schema = partial(read, batches), make_schema()
+transform_all = partial(transform, read=read_all, write=num_rows, schema=schema)
 with Pool(2) as pool:
     assert pool.size == 2
     two = run_locally(usual, batches, Path("two"), pool=pool)
+    assert transform_all(two[0], pool=pool) == [4 * 23 + 16, 4 * 23]
+    python = run_locally(calls_python, batches, Path("python"), pool=pool)
+    assert transform_all(python[0], pool=pool) == [200], "only one process has the function"
     assert Pool(2).size == 1, "TensorFlow has run an op: it is too late to fork"
 assert_same(two, run_locally(usual, batches, Path("one")))
 """
@@ -112,19 +131,6 @@ assert_same(two, run_locally(usual, batches, Path("one")))
 def test_two_processes_find_what_one_does(tmp_path):
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     subprocess.run([sys.executable, "-c", IN_TWO_PROCESSES], check=True, cwd=tmp_path, env=environ)
-
-
-def test_a_graph_that_calls_python_runs_in_this_process(tmp_path):
-    import tensorflow as tf
-    import tensorflow_transform as tft
-
-    def function(inputs):
-        doubled = tf.numpy_function(lambda x: 2 * x, [inputs["x"]], tf.float32)
-        doubled.set_shape([None])
-        return {"id": inputs["id"], "doubled": tft.scale_to_0_1(doubled)}
-
-    _, records = run_locally(function, make_batches(10), tmp_path)
-    assert len(records) == 10
 
 
 def test_rows_on_which_the_graph_fails_are_an_error_that_says_why(tmp_path):

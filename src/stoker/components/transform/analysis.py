@@ -74,7 +74,7 @@ class Analysis(nodes.Visitor):  # type: ignore[misc]
         self._caches = caches
         self._traced = traced
         self._datasets = datasets
-        self._run = pool.run_here if traced.has_python else pool.run
+        self._pool = pool
         self._phases: dict[int, _Rows] = {}
         self._fingerprint = (
             None
@@ -130,7 +130,7 @@ class Analysis(nodes.Visitor):  # type: ignore[misc]
                     one_pass,
                     self._datasets,
                     schema=self._traced.schema,
-                    run=self._run,
+                    pool=self._pool,
                 )
             )
             self._phases[operation.phase] = _Rows(one_pass, gathered, dataset)

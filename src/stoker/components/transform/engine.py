@@ -26,7 +26,7 @@ from tensorflow_transform.tf_metadata import dataset_metadata, metadata_io
 
 from stoker.components.transform.analysis import Analysis, beam_only
 from stoker.components.transform.analyzer_cache import find_cache, write_cache
-from stoker.components.transform.apply import Graph
+from stoker.components.transform.apply import Graph, calls_python
 from stoker.components.transform.internals import transformed_metadata
 from stoker.components.transform.outputs import Columns
 from stoker.components.transform.passes import Dataset, Read
@@ -108,7 +108,9 @@ def transform(
 
     `read` and `write` are pickled: let them be functions of a module, or partials of such.
     """
-    return pool.run(_transform_share, transform_graph_dir, schema, read, write)
+    saved_model_dir = os.path.join(transform_graph_dir, TFTransformOutput.TRANSFORM_FN_DIR)
+    run = pool.run_here if calls_python(saved_model_dir) else pool.run
+    return run(_transform_share, transform_graph_dir, schema, read, write)
 
 
 def transformed(

@@ -7,19 +7,21 @@ knows it; when the pin moves, this is the file to check first.
 
 from typing import Any
 
-from tensorflow_transform import analyzer_nodes
+import tensorflow as tf
+from tensorflow_transform import analyzer_nodes, graph_tools
 from tensorflow_transform.analyzers import _QuantilesSketchCacheCoder, _VocabOrderingType
 from tensorflow_transform.beam import analyzer_impls, impl
+from tensorflow_transform.saved.saved_transform_io_v2 import SavedModelLoader
 
 __all__ = [
     "GraphOfTensorFlow1",
-    "GraphOfTensorFlow2",
     "Ordering",
     "PerKeyCoder",
     "SketchCoder",
     "TensorBinding",
     "bind_tensors_of_tensorflow_1",
     "count_and_token",
+    "inputs_of",
     "joined_boundaries",
     "means_per_token",
     "mutual_information",
@@ -41,8 +43,7 @@ bind_tensors_of_tensorflow_1 = impl._replace_tensors_with_constant_values
 """(saved_model_dir, temp_dir, *bindings): where a copy of the SavedModel is, its tensors bound."""
 
 GraphOfTensorFlow1 = impl._RunMetaGraphDoFn._GraphStateCompatV1
-GraphOfTensorFlow2 = impl._RunMetaGraphDoFn._GraphStateV2
-"""A SavedModel, loaded, as a callable from raw tensors to the outputs that are asked of it."""
+"""(saved_model_dir, names of inputs, outputs to leave out, config): a callable on raw tensors."""
 
 means_per_token = analyzer_impls._flatten_to_key_and_means_accumulator_list
 """A batch's tokens, each with an accumulator of its label's means."""
@@ -64,6 +65,19 @@ SketchCoder = _QuantilesSketchCacheCoder
 
 PerKeyCoder = analyzer_nodes._CombinerPerKeyAccumulatorCoder
 """What encodes a key and its accumulator."""
+
+
+def inputs_of(loader: SavedModelLoader) -> frozenset[str]:
+    """The names of the inputs that a loaded graph needs, for its outputs and for its assertions."""
+    graph = loader._func_graph
+    stateful = [one for one in graph.get_operations() if one.op_def.is_stateful and one.inputs]
+    outputs = [tensor.op for tensor in graph.outputs]
+    sources = graph_tools.retrieve_sources([*stateful, *outputs])
+    return frozenset(
+        name
+        for name, tensor in loader._structured_inputs.items()
+        if any(part in sources for part in tf.nest.flatten(tensor, expand_composites=True))
+    )
 
 
 def per_key_parts(

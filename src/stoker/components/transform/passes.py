@@ -11,7 +11,8 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 from tensorflow_transform.beam.analyzer_cache import DatasetKey
 
 from stoker.components.transform.accumulate import Accumulation
-from stoker.components.transform.apply import Graph
+from stoker.components.transform.apply import Graph, calls_python
+from stoker.components.transform.pool import Pool
 
 __all__ = ["Dataset", "Pass", "Read", "gather"]
 
@@ -53,20 +54,12 @@ class Pass:
         ]
 
 
-class Run(Protocol):
-    """`Pool.run`, or a part of it."""
-
-    def __call__(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """The results of `function(share, num_shares, *args)`, one from each process."""
-        ...
-
-
 def gather(
     one_pass: Pass,
     datasets: Sequence[Dataset],
     *,
     schema: schema_pb2.Schema,
-    run: Run,
+    pool: Pool,
 ) -> list[Elements]:
     """What a pass gathers: a list of elements for each thing that is wanted.
 
@@ -79,6 +72,7 @@ def gather(
         for dataset in datasets
         if (indices := one_pass.of(DatasetKey(dataset.key)))
     ]
+    run = pool.run_here if calls_python(saved_model_dir) else pool.run
     shares = run(_read_share, saved_model_dir, schema, accumulations, work)
     return [
         accumulation.elements([accumulator for share in shares for accumulator in share[index]])

@@ -41,11 +41,6 @@ class Traced:
     analyzers: tuple[nodes.ValueNode, ...]
     """The last node of each analyzer."""
 
-    @property
-    def has_python(self) -> bool:
-        """Whether the graph calls a Python function, which only this process has."""
-        return any("PyFunc" in operation.type for operation in self.graph.get_operations())
-
 
 def trace(
     preprocessing_fn: PreprocessingFn,
