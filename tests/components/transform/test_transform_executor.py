@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transform in real pipelines: every way of running it gives the same examples."""
 
+import contextlib
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -60,7 +65,7 @@ def preprocessing_fn(inputs):
 
 IN_MEMORY = ["--runner=FnApiRunner"]
 TWO_WORKERS = [*IN_MEMORY, "--direct_running_mode=multi_processing", "--direct_num_workers=2"]
-WAYS = ["plain", "old_graph", "two_processes", "beam", "beam_workers"]
+WAYS = ["plain", "old_graph", "two_processes", "beam", "beam_workers", "beam_job_server"]
 
 
 def write(path, text):
@@ -81,10 +86,43 @@ def run_pipeline(root, components):
     return tfx.orchestration.LocalDagRunner().run(pipeline).outputs
 
 
+@contextlib.contextmanager
+def job_server(folder):
+    """Flags for a Beam job server, reached as Flink's and Spark's are; its workers lack Stoker."""
+    write(folder / "stoker.py", "raise ImportError('this worker has no Stoker')")
+    port_file = folder / "port"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "apache_beam.runners.portability.local_job_service_main"),
+            *("--port", "0", "--port_file", str(port_file)),
+        ],
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not port_file.exists():
+            assert process.poll() is None
+            time.sleep(0.1)
+        yield [
+            "--runner=PortableRunner",
+            f"--job_endpoint=localhost:{port_file.read_text()}",
+            "--environment_type=beam:env:harness_subprocess_python:v1",
+            f"--environment_config={sys.executable} -m apache_beam.runners.worker.sdk_worker_main",
+        ]
+    finally:
+        process.terminate()
+        process.wait()
+
+
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
     """One run with every kind of Transform in it."""
     folder = tmp_path_factory.mktemp("transform")
+    with job_server(folder / "server") as server:
+        return run_every_kind(folder, server)
+
+
+def run_every_kind(folder, server):
     old, new = (
         tfx.components.CsvExampleGen(
             input_base=str(Path(write(folder / name / "rows.csv", text)).parent)
@@ -108,6 +146,7 @@ def outputs(tmp_path_factory):
         transform("two_processes", ["--direct_num_workers=2"]),
         transform("beam", IN_MEMORY),
         transform("beam_workers", TWO_WORKERS),
+        transform("beam_job_server", server),
         transform("own_analyzer", module_file=write(folder / "own.py", OWN_ANALYZER)),
         transform("other_splits", splits_config=splits, custom_config={"factor": 2.0}),
         transform("graph_only", materialize=False, disable_analyzer_cache=True),

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is told about transformed examples, and how much of them is looked at."""
+
+import pyarrow as pa
+import pytest
+from google.protobuf import text_format
+from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
+
+from stoker.components.transform import statistics
+from stoker.components.transform.records import read_share, write_share
+from stoker.components.transform.statistics import StatsType, find_anomalies, updated_options
+from stoker.examples.statistics import compute_statistics
+
+SCHEMA = text_format.Parse(
+    """
+    feature { name: "number" type: FLOAT }
+    feature { name: "word" type: INT int_domain { min: -1 max: 9 is_categorical: false } }
+    """,
+    schema_pb2.Schema(),
+)
+
+
+def anomalies(**columns):
+    """The kinds of anomalies by feature."""
+    table = pa.table({name: [[one] for one in values] for name, values in columns.items()})
+    found = find_anomalies(compute_statistics(table, SCHEMA), SCHEMA).anomaly_info
+    kind = anomalies_pb2.AnomalyInfo.Type.Name
+    return {name: [kind(one.type) for one in info.reason] for name, info in found.items()}
+
+
+def test_examples_as_the_schema_says_have_no_anomaly():
+    assert anomalies(number=[1.5, -2.0], word=[-1, 9]) == {}
+
+
+def test_numbers_outside_their_domain_are_anomalies():
+    assert anomalies(number=[1.5, 2.5], word=[-2, 10]) == {
+        "word": ["INT_TYPE_BIG_INT", "INT_TYPE_SMALL_INT"]
+    }
+
+
+def test_what_is_not_a_number_is_an_anomaly():
+    assert anomalies(number=[1.5, float("nan")], word=[0, 1]) == {"number": ["FLOAT_TYPE_HAS_NAN"]}
+
+
+def test_a_feature_that_no_example_has_is_an_anomaly():
+    assert anomalies(word=[0, 1]) == {"number": ["SCHEMA_MISSING_COLUMN"]}
+
+
+def test_the_users_function_changes_the_options_of_one_kind():
+    def updater(stats_type, stats_options):
+        if stats_type == StatsType.POST_TRANSFORM:
+            stats_options.num_top_values = 3
+        return stats_options
+
+    options = [updated_options(updater, kind, SCHEMA) for kind in StatsType]
+    assert [one.num_top_values for one in options] == [20, 20, 3]
+
+
+def test_an_option_that_is_not_there_is_told_with_those_that_are():
+    def updater(_, stats_options):
+        stats_options.sample_rate = 0.5
+        return stats_options
+
+    with pytest.raises(ValueError, match=r"sets .sample_rate., .* they have .*num_top_values"):
+        updated_options(updater, StatsType.PRE_TRANSFORM, SCHEMA)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two files of 10,000 examples each."""
+    for share in range(2):
+        numbers = pa.array([[i] for i in range(10_000)], pa.large_list(pa.int64()))
+        batch = pa.record_batch({"word": numbers})
+        write_share(str(tmp_path), share, 2, iter([batch]))
+    return str(tmp_path)
+
+
+def test_shares_together_are_all_examples(folder):
+    shares = [[*read_share([folder], SCHEMA, share, 3)] for share in range(3)]
+    sizes = [sum(batch.num_rows for batch in share) for share in shares]
+    assert sum(sizes) == 20_000
+    assert min(sizes) > 0
+
+
+def test_of_many_examples_statistics_see_evenly_spread_batches(folder, monkeypatch):
+    monkeypatch.setattr(statistics, "MAX_ROWS", 9000)
+    firsts = [batch["word"][0].as_py() for batch in statistics.sample([folder], SCHEMA)]
+    assert firsts == [[0], [0]]
+    assert len([*read_share([folder], SCHEMA, 0, 1)]) == 6
