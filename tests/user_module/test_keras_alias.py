@@ -12,6 +12,7 @@ from stoker.user_module.keras_alias import prepare_keras
 @pytest.mark.parametrize(("keras", "value"), [(2, "1"), (3, "0")])
 def test_the_choice_becomes_tensorflows_variable(monkeypatch, keras, value):
     monkeypatch.setenv("TF_USE_LEGACY_KERAS", "something")
+    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
     prepare_keras(Environment(tensorflow=True, keras=keras))
     assert os.environ["TF_USE_LEGACY_KERAS"] == value
 

@@ -16,7 +16,7 @@ import pytest
 
 pytestmark = pytest.mark.tf
 
-PROGRAM = Path(__file__).with_name("training.py")
+PROGRAM = Path(__file__).with_name("watched_training.py")
 READ_EVENTS = """
 import json, sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

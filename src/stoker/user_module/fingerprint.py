@@ -70,7 +70,7 @@ def loaded_files() -> list[str]:
     ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     beside = os.path.join(os.path.dirname(ours), "tfx")
     found = set()
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # other threads may be importing
         file = getattr(module, "__file__", None)
         if not file or name.startswith(("__main__", "__stoker_main__")):
             continue
