@@ -38,8 +38,11 @@ def test_the_arguments_have_the_order_of_tfx():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"module_file": "module.py", "tuner_fn": "module.tuner_fn"}, "got both"),
-        ({}, "got neither"),
+        (
+            {"module_file": "module.py", "tuner_fn": "module.tuner_fn"},
+            "got module_file and tuner_fn",
+        ),
+        ({}, "got none of them"),
         ({"module_file": "m.py", "keras": 4}, "takes 2 or 3, got 4"),
         ({"module_file": "m.py", "custom_config": {"key": object()}}, "what JSON can say"),
         (

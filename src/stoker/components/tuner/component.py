@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Tuner as a pipeline sees it: its table, and the rules on its arguments."""
 
-import json
 from typing import Any, ClassVar, NamedTuple
 
 from stoker.artifacts import (
@@ -12,16 +11,15 @@ from stoker.artifacts import (
     TransformGraph,
     TunerResults,
 )
+from stoker.components.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import (
-    BaseComponent,
     ChannelParameter,
     ComponentSpec,
     ExecutionParameter,
-    UserCode,
 )
 from stoker.dsl.executor import ExecutorClassSpec
-from stoker.dsl.parameters import RuntimeParameter, names_in
+from stoker.dsl.parameters import RuntimeParameter
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.proto.tuner_pb2 import TuneArgs
 
@@ -58,7 +56,7 @@ class TunerSpec(ComponentSpec):
     }
 
 
-class Tuner(BaseComponent):
+class Tuner(UserCodeComponent):
     """Searches for the best hyperparameters with KerasTuner.
 
     The code is a `tuner_fn(fn_args)` in `module_file`, or the function that `tuner_fn` names
@@ -71,6 +69,7 @@ class Tuner(BaseComponent):
     """
 
     SPEC_CLASS: ClassVar = TunerSpec
+    FUNCTIONS: ClassVar = ("tuner_fn",)
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.tuner.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.tuner.component.Tuner"
 
@@ -90,15 +89,9 @@ class Tuner(BaseComponent):
         instance_name: str | None = None,
         keras: int | None = None,
     ) -> None:
-        if bool(module_file) == bool(tuner_fn):
-            raise ValueError(
-                "Tuner needs exactly one of module_file and tuner_fn, got "
-                f"{'both' if module_file else 'neither'}."
-            )
-        if keras not in (None, 2, 3):
-            raise ValueError(f"Tuner(keras=…) takes 2 or 3, got {keras!r}.")
+        check_one_of("Tuner", module_file=module_file, tuner_fn=tuner_fn)
         _check_tune_args(tune_args)
-        self.keras = keras
+        self.ask_for_keras(keras)
         spec = TunerSpec(
             examples=examples,
             schema=schema,
@@ -109,17 +102,9 @@ class Tuner(BaseComponent):
             train_args=train_args,
             eval_args=eval_args,
             tune_args=tune_args,
-            custom_config=_as_json(custom_config),
+            custom_config=config_as_json("Tuner", custom_config),
         )
         super().__init__(spec, instance_name=instance_name)
-
-    def user_code(self, parameters: dict[str, Any]) -> UserCode:
-        """The file or module with the user's function."""
-        return UserCode(
-            module_file=parameters.get("module_file"),
-            module=(parameters.get("tuner_fn") or "").rpartition(".")[0] or None,
-            keras=self.keras,
-        )
 
 
 def _check_tune_args(tune_args: Any) -> None:
@@ -127,13 +112,3 @@ def _check_tune_args(tune_args: Any) -> None:
         raise ValueError(
             f"TuneArgs.num_parallel_trials must be at least 1, got {tune_args.num_parallel_trials}."
         )
-
-
-def _as_json(custom_config: dict[str, Any] | RuntimeParameter | None) -> Any:
-    """The config as JSON text; with RuntimeParameters in it, as it is until they have values."""
-    if names_in(custom_config):
-        return custom_config
-    try:
-        return json.dumps(custom_config)
-    except TypeError as error:
-        raise ValueError(f"Tuner(custom_config=…) takes what JSON can say, and {error}.") from error

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from stoker.user_module.imports import find_module
 __all__ = ["digest_of", "hold", "working_dir_for"]
 
 _LOCK = "lock"
+_PATIENCE_SECONDS = 1.0
 _NOT_THE_WORK = ("module_file", "tune_args")
 """Where the code lies, and how many trials run at once, do not change what is searched for."""
 
@@ -66,8 +68,12 @@ def hold(directory: str | None, *, otherwise: str) -> Iterator[str]:
 
 
 def _lock(directory: str) -> int | None:
-    """The directory's lock, held; None if another process holds it."""
+    """The directory's lock, held; None if another process holds it, and goes on holding it.
+
+    The processes of a search that was just killed need a moment to notice.
+    """
     path = os.path.join(directory, _LOCK)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         os.makedirs(directory, exist_ok=True)
         try:
@@ -78,7 +84,10 @@ def _lock(directory: str) -> int | None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
-            return None
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(0.02)
+            continue
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 return descriptor
