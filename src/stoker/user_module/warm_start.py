@@ -9,11 +9,12 @@ model.fit(…)
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from stoker.user_module.fn_args import FnArgs
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["WarmStart", "warm_start"]
 
@@ -82,7 +83,7 @@ def warm_start(
 
 def _start_one(
     weight: Any,
-    old: Mapping[str, np.ndarray],
+    old: "Mapping[str, np.ndarray]",
     entries: Mapping[str, tuple[Vocabulary, Vocabulary]],
     report: WarmStart,
 ) -> None:
@@ -108,11 +109,11 @@ def _start_one(
 
 
 def _map_rows(
-    old: np.ndarray, new: np.ndarray, old_entries: Vocabulary, new_entries: Vocabulary
-) -> tuple[np.ndarray, int]:
+    old: "np.ndarray", new: "np.ndarray", old_entries: Vocabulary, new_entries: Vocabulary
+) -> "tuple[np.ndarray, int]":
     """`new` with the old row of each entry that is known; rows after the vocabulary are buckets."""
     position = {entry: row for row, entry in enumerate(old_entries)}
-    value, known = np.array(new), 0
+    value, known = new.copy(), 0
     for row, entry in enumerate(new_entries[: len(new)]):
         before = position.get(entry)
         if before is not None and before < len(old):
@@ -129,7 +130,7 @@ def _name_of(weight: Any) -> str:
     return str(getattr(weight, "path", None) or weight.name).partition(":")[0]
 
 
-def _find(name: str, old: Mapping[str, np.ndarray]) -> np.ndarray | None:
+def _find(name: str, old: "Mapping[str, np.ndarray]") -> "np.ndarray | None":
     """The weight of the same name, or the only one of the same layer and weight name."""
     if name in old:
         return old[name]
@@ -138,7 +139,7 @@ def _find(name: str, old: Mapping[str, np.ndarray]) -> np.ndarray | None:
     return old[alike[0]] if len(alike) == 1 else None
 
 
-def _read_weights(model_dir: str) -> dict[str, np.ndarray]:
+def _read_weights(model_dir: str) -> "dict[str, np.ndarray]":
     """The variables of a SavedModel by name, whichever Keras or Estimator wrote it."""
     import tensorflow as tf
     from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph

@@ -74,8 +74,8 @@ def test_the_users_code_is_the_file_or_the_module_of_the_function():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"module_file": None}, "module_file and preprocessing_fn, got neither"),
-        ({"preprocessing_fn": "pkg.mod.fn"}, "module_file and preprocessing_fn, got both"),
+        ({"module_file": None}, "got none of them"),
+        ({"preprocessing_fn": "pkg.mod.fn"}, "got module_file and preprocessing_fn"),
         ({"splits_config": SplitsConfig(transform_splits=["eval"])}, "names no analyze_splits"),
         ({"splits_config": {"transform_splits": ["eval"]}}, "names no analyze_splits"),
         (

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Trainer as a pipeline sees it: its table, and the rules on its arguments."""
 
-import json
 from typing import Any, ClassVar
 
 from stoker.artifacts import (
@@ -13,16 +12,15 @@ from stoker.artifacts import (
     Schema,
     TransformGraph,
 )
+from stoker.components.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import (
-    BaseComponent,
     ChannelParameter,
     ComponentSpec,
     ExecutionParameter,
-    UserCode,
 )
 from stoker.dsl.executor import ExecutorClassSpec
-from stoker.dsl.parameters import RuntimeParameter, names_in
+from stoker.dsl.parameters import RuntimeParameter
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 
 __all__ = ["Trainer", "TrainerSpec"]
@@ -54,7 +52,7 @@ class TrainerSpec(ComponentSpec):
     }
 
 
-class Trainer(BaseComponent):
+class Trainer(UserCodeComponent):
     """Trains a model with the user's own code.
 
     The code is a `run_fn(fn_args)` in `module_file`, or the function that `run_fn` names
@@ -69,6 +67,7 @@ class Trainer(BaseComponent):
     """
 
     SPEC_CLASS: ClassVar = TrainerSpec
+    FUNCTIONS: ClassVar = ("run_fn", "trainer_fn")
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(
         "stoker.components.trainer.executor:GenericExecutor"
     )
@@ -98,12 +97,10 @@ class Trainer(BaseComponent):
         check: bool = True,
         watch: bool = True,
     ) -> None:
-        _check_user_code(module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
-        if keras not in (None, 2, 3):
-            raise ValueError(f"Trainer(keras=…) takes 2 or 3, got {keras!r}.")
+        check_one_of("Trainer", module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
-        self.keras = keras
+        self.ask_for_keras(keras)
         self.check = "stoker.components.trainer.validate:ModelCheck" if check else None
         spec = TrainerSpec(
             examples=_choose_examples(examples, transformed_examples, transform_graph),
@@ -117,28 +114,10 @@ class Trainer(BaseComponent):
             trainer_fn=trainer_fn,
             train_args=train_args,
             eval_args=eval_args,
-            custom_config=_as_json(custom_config),
+            custom_config=config_as_json("Trainer", custom_config),
             watch=None if watch else False,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
-
-    def user_code(self, parameters: dict[str, Any]) -> UserCode:
-        """The file or module with the user's function."""
-        dotted = parameters.get("run_fn") or parameters.get("trainer_fn") or ""
-        return UserCode(
-            module_file=parameters.get("module_file"),
-            module=dotted.rpartition(".")[0] or None,
-            keras=self.keras,
-        )
-
-
-def _check_user_code(**given: Any) -> None:
-    named = [name for name, value in given.items() if value]
-    if len(named) != 1:
-        raise ValueError(
-            "Trainer needs exactly one of module_file, run_fn and trainer_fn, got "
-            f"{' and '.join(named) or 'none of them'}."
-        )
 
 
 def _choose_examples(
@@ -154,15 +133,3 @@ def _choose_examples(
     chosen = examples or transformed_examples
     assert chosen
     return chosen
-
-
-def _as_json(custom_config: dict[str, Any] | RuntimeParameter | None) -> Any:
-    """The config as JSON text; with RuntimeParameters in it, as it is until they have values."""
-    if names_in(custom_config):
-        return custom_config
-    try:
-        return json.dumps(custom_config)
-    except TypeError as error:
-        raise ValueError(
-            f"Trainer(custom_config=…) takes what JSON can say, and {error}."
-        ) from error

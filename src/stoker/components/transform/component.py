@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transform as a pipeline sees it: its table, and the rules on its arguments."""
 
-import json
 from typing import Any, ClassVar
 
 from stoker.artifacts import (
@@ -12,8 +11,8 @@ from stoker.artifacts import (
     TransformCache,
     TransformGraph,
 )
+from stoker.components.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.dsl import (
-    BaseComponent,
     Channel,
     ChannelParameter,
     ComponentSpec,
@@ -21,8 +20,6 @@ from stoker.dsl import (
     ExecutorClassSpec,
     RuntimeParameter,
 )
-from stoker.dsl.component import UserCode
-from stoker.dsl.parameters import names_in
 from stoker.proto.transform_pb2 import SplitsConfig
 
 __all__ = ["Transform", "TransformSpec"]
@@ -66,7 +63,7 @@ class TransformSpec(ComponentSpec):
     }
 
 
-class Transform(BaseComponent):
+class Transform(UserCodeComponent):
     """Learns a transformation from the examples, and applies it to them.
 
     The code is a `preprocessing_fn(inputs)`, or `preprocessing_fn(inputs, custom_config)`, in
@@ -84,6 +81,7 @@ class Transform(BaseComponent):
     """
 
     SPEC_CLASS: ClassVar = TransformSpec
+    FUNCTIONS: ClassVar = ("preprocessing_fn",)
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.transform.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.transform.component.Transform"
     BASE_TYPE: ClassVar = "TRANSFORM"
@@ -106,11 +104,7 @@ class Transform(BaseComponent):
         input_data: Channel | None = None,
         instance_name: str | None = None,
     ) -> None:
-        if bool(module_file) == bool(preprocessing_fn):
-            raise ValueError(
-                "Transform needs exactly one of module_file and preprocessing_fn, got "
-                f"{'both' if module_file else 'neither'}."
-            )
+        check_one_of("Transform", module_file=module_file, preprocessing_fn=preprocessing_fn)
         if analyzer_cache and disable_analyzer_cache:
             raise ValueError("Transform takes analyzer_cache or disable_analyzer_cache, not both.")
         _check_splits(splits_config)
@@ -127,7 +121,7 @@ class Transform(BaseComponent):
             preprocessing_fn=preprocessing_fn,
             stats_options_updater_fn=stats_options_updater_fn,
             force_tf_compat_v1=int(force_tf_compat_v1),
-            custom_config=_as_json(custom_config),
+            custom_config=config_as_json("Transform", custom_config),
             splits_config=splits_config,
             disable_statistics=int(disable_statistics),
             outputs=" ".join(key for key in TransformSpec.OUTPUTS if key not in left_out),
@@ -135,13 +129,6 @@ class Transform(BaseComponent):
         for key in left_out:
             del spec.outputs[key]
         super().__init__(spec, instance_name=instance_name)
-
-    def user_code(self, parameters: dict[str, Any]) -> UserCode:
-        """The file or module with the user's function."""
-        return UserCode(
-            module_file=parameters.get("module_file"),
-            module=(parameters.get("preprocessing_fn") or "").rpartition(".")[0] or None,
-        )
 
 
 def _check_splits(config: SplitsConfig | dict[str, Any] | None) -> None:
@@ -153,15 +140,3 @@ def _check_splits(config: SplitsConfig | dict[str, Any] | None) -> None:
             "Transform(splits_config=…) names no analyze_splits. Name the split to learn from, "
             "such as SplitsConfig(analyze_splits=['train'], transform_splits=['train', 'eval'])."
         )
-
-
-def _as_json(custom_config: dict[str, Any] | RuntimeParameter | None) -> Any:
-    """The config as JSON text; with RuntimeParameters in it, as it is until they have values."""
-    if names_in(custom_config):
-        return custom_config
-    try:
-        return json.dumps(custom_config)
-    except TypeError as error:
-        raise ValueError(
-            f"Transform(custom_config=…) takes what JSON can say, and {error}."
-        ) from error
