@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told about transformed examples, and how much of them is looked at."""
+"""What is told about transformed examples."""
 
 import pyarrow as pa
 import pytest
 from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
-from stoker.components.transform import statistics
-from stoker.components.transform.records import read_share, write_share
 from stoker.components.transform.statistics import StatsType, find_anomalies, updated_options
 from stoker.examples.statistics import compute_statistics
 
@@ -63,27 +61,3 @@ def test_an_option_that_is_not_there_is_told_with_those_that_are():
 
     with pytest.raises(ValueError, match=r"sets .sample_rate., .* they have .*num_top_values"):
         updated_options(updater, StatsType.PRE_TRANSFORM, SCHEMA)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Two files of 10,000 examples each."""
-    for share in range(2):
-        numbers = pa.array([[i] for i in range(10_000)], pa.large_list(pa.int64()))
-        batch = pa.record_batch({"word": numbers})
-        write_share(str(tmp_path), share, 2, iter([batch]))
-    return str(tmp_path)
-
-
-def test_shares_together_are_all_examples(folder):
-    shares = [[*read_share([folder], SCHEMA, share, 3)] for share in range(3)]
-    sizes = [sum(batch.num_rows for batch in share) for share in shares]
-    assert sum(sizes) == 20_000
-    assert min(sizes) > 0
-
-
-def test_of_many_examples_statistics_see_evenly_spread_batches(folder, monkeypatch):
-    monkeypatch.setattr(statistics, "MAX_ROWS", 9000)
-    firsts = [batch["word"][0].as_py() for batch in statistics.sample([folder], SCHEMA)]
-    assert firsts == [[0], [0]]
-    assert len([*read_share([folder], SCHEMA, 0, 1)]) == 6

@@ -14,7 +14,7 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_p
 
 from stoker.artifacts import Artifact
 from stoker.components.transform.job import Job
-from stoker.components.transform.records import read_share
+from stoker.components.transform.records import read_sample
 from stoker.examples.schema import write_schema
 from stoker.examples.statistics import (
     STATISTICS_FILE,
@@ -22,9 +22,8 @@ from stoker.examples.statistics import (
     compute_statistics,
     write_statistics,
 )
-from stoker.examples.tfrecord import num_examples
 
-__all__ = ["StatsType", "find_anomalies", "sample", "updated_options", "write_all_statistics"]
+__all__ = ["StatsType", "find_anomalies", "updated_options", "write_all_statistics"]
 
 SCHEMA_FILE = "Schema.pbtxt"
 ANOMALIES_FILE = "SchemaDiff.pb"
@@ -50,12 +49,11 @@ def write_all_statistics(job: Job, output_dict: Mapping[str, Sequence[Artifact]]
     from stoker.components.transform.engine import transformed
 
     folders = {key: artifacts[0].uri for key, artifacts in output_dict.items() if artifacts}
-    before = sample([source.folder for source in job.analyzed], job.schema)
+    before = read_sample([source.folder for source in job.analyzed], job.schema, MAX_ROWS)
     _write(job, StatsType.PRE_TRANSFORM, job.schema, before, folders)
     every_folder = [folder for many in job.transformed.values() for folder in many]
-    after = transformed(
-        job.transform_graph_dir, sample(every_folder, job.schema), schema=job.schema
-    )
+    raw = read_sample(every_folder, job.schema, MAX_ROWS)
+    after = list(transformed(job.transform_graph_dir, raw, schema=job.schema))
     schema = TFTransformOutput(job.transform_graph_dir).transformed_metadata.schema
     statistics = _write(job, StatsType.POST_TRANSFORM, schema, after, folders)
     Path(folders["post_transform_anomalies"], ANOMALIES_FILE).write_bytes(
@@ -63,21 +61,14 @@ def write_all_statistics(job: Job, output_dict: Mapping[str, Sequence[Artifact]]
     )
 
 
-def sample(folders: Sequence[str], schema: schema_pb2.Schema) -> Iterator[pa.RecordBatch]:
-    """All batches, or so many of them, evenly spread, that there are not too many rows."""
-    every = -(-num_examples(folders) // MAX_ROWS)
-    return read_share(folders, schema, 0, max(1, every))
-
-
 def _write(
     job: Job,
     kind: StatsType,
     schema: schema_pb2.Schema,
-    batches: Iterator[pa.RecordBatch],
+    batches: list[pa.RecordBatch],
     folders: Mapping[str, str],
 ) -> statistics_pb2.DatasetFeatureStatisticsList:
-    found = list(batches)
-    table = pa.Table.from_batches(found) if found else pa.table({})
+    table = pa.Table.from_batches(batches) if batches else pa.table({})
     options = updated_options(job.stats_options_updater_fn, kind, schema)
     statistics = compute_statistics(table, schema, options)
     when = kind.name.lower()
