@@ -140,6 +140,7 @@ def run_every_kind(folder, server):
 
     splits = tfx.proto.SplitsConfig(analyze_splits=["eval"], transform_splits=["train"])
     both = tfx.dsl.union([old.outputs["examples"], new.outputs["examples"]])
+    twice = tfx.dsl.union([old.outputs["examples"], old.outputs["examples"]])
     transforms = [
         transform("plain", disable_statistics=False),
         transform("old_graph", force_tf_compat_v1=True),
@@ -151,6 +152,7 @@ def run_every_kind(folder, server):
         transform("other_splits", splits_config=splits, custom_config={"factor": 2.0}),
         transform("graph_only", materialize=False, disable_analyzer_cache=True),
         transform("both_spans", examples=both),
+        transform("one_twice", examples=twice),
     ]
     return run_pipeline(folder / "root", [old, new, statistics, schema, *transforms])
 
@@ -213,6 +215,16 @@ def test_the_custom_config_reaches_the_function(outputs):
     sizes = [row["size"][0] for row in transformed(outputs, "other_splits", "train").values()]
     plain = [row["size"][0] for row in transformed(outputs, "plain", "train").values()]
     assert max(sizes) - min(sizes) == pytest.approx(2 * (max(plain) - min(plain)), rel=0.3)
+
+
+def test_examples_that_come_twice_count_twice(outputs):
+    sizes = [
+        len(read_table(outputs[name]["transformed_examples"][0].path(split="train")))
+        for name in ("plain", "one_twice")
+    ]
+    (cache,) = outputs["one_twice"]["updated_analyzer_cache"]
+    assert sizes[1] == 2 * sizes[0]
+    assert len(list(Path(cache.uri).iterdir())) == 2
 
 
 def test_a_transform_that_writes_no_examples_writes_the_graph(outputs):

@@ -7,12 +7,11 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
 from stoker.components.transform.statistics import StatsType, find_anomalies, updated_options
-from stoker.examples.statistics import compute_statistics
 
 SCHEMA = text_format.Parse(
     """
     feature { name: "number" type: FLOAT }
-    feature { name: "word" type: INT int_domain { min: -1 max: 9 is_categorical: false } }
+    feature { name: "word" type: INT int_domain { min: -1 max: 9 is_categorical: true } }
     """,
     schema_pb2.Schema(),
 )
@@ -21,7 +20,7 @@ SCHEMA = text_format.Parse(
 def anomalies(**columns):
     """The kinds of anomalies by feature."""
     table = pa.table({name: [[one] for one in values] for name, values in columns.items()})
-    found = find_anomalies(compute_statistics(table, SCHEMA), SCHEMA).anomaly_info
+    found = find_anomalies(table, SCHEMA).anomaly_info
     kind = anomalies_pb2.AnomalyInfo.Type.Name
     return {name: [kind(one.type) for one in info.reason] for name, info in found.items()}
 

@@ -59,6 +59,7 @@ class TransformSpec(ComponentSpec):
         "custom_config": ExecutionParameter(type=str, optional=True),
         "splits_config": ExecutionParameter(type=SplitsConfig, optional=True),
         "disable_statistics": ExecutionParameter(type=int, optional=True),
+        # Which outputs there are: an execution that lacks one of them is not the same.
         "outputs": ExecutionParameter(type=str, optional=True),
     }
 

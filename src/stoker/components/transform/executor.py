@@ -5,13 +5,16 @@ import os
 from dataclasses import replace
 from functools import partial
 from traceback import walk_tb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stoker.artifacts import Artifact
 from stoker.components.transform.job import Job, make_job
 from stoker.components.transform.records import read_share, write_share
 from stoker.components.transform.route import choose_route
 from stoker.dsl.executor import BaseBeamExecutor
+
+if TYPE_CHECKING:
+    from stoker.components.transform.engine import Pool, Traced
 
 __all__ = ["Executor"]
 
@@ -46,7 +49,7 @@ class Executor(BaseBeamExecutor):
         write_all_statistics(job, output_dict)
 
 
-def _traced(job: Job) -> Any:
+def _traced(job: Job) -> "Traced":
     from stoker.components.transform.engine import trace
 
     try:
@@ -64,7 +67,7 @@ def _traced(job: Job) -> Any:
         raise
 
 
-def _run_here(job: Job, traced: Any, pool: Any) -> None:
+def _run_here(job: Job, traced: "Traced", pool: "Pool") -> None:
     from stoker.components.transform.engine import Dataset, analyze, transform
 
     datasets = [

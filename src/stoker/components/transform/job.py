@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -80,11 +81,7 @@ def make_job(
         stats_options_updater_fn=_updater(function, exec_properties),
         force_tf_compat_v1=bool(exec_properties.get("force_tf_compat_v1")),
         schema=read_schema(only_file(input_dict["schema"][0].uri)),
-        analyzed=[
-            Source(key=_content_key(artifact, split, folder), folder=folder)
-            for split in splits.analyze_splits
-            for artifact, folder in zip(examples, get_split_uris(examples, split), strict=True)
-        ],
+        analyzed=_sources(examples, splits.analyze_splits),
         transformed={split: get_split_uris(examples, split) for split in splits.transform_splits},
         transform_graph_dir=output_dict["transform_graph"][0].uri,
         examples_dirs=_describe_examples(output_dict, examples, splits.transform_splits),
@@ -117,6 +114,18 @@ def _splits(text: str | None, examples: Sequence[Artifact]) -> SplitsConfig:
         return json_format.Parse(text, SplitsConfig())
     assert isinstance(examples[0], Examples)
     return SplitsConfig(analyze_splits=["train"], transform_splits=examples[0].splits)
+
+
+def _sources(examples: Sequence[Artifact], splits: Sequence[str]) -> list[Source]:
+    """The splits of all inputs; the same content twice gets two keys, and counts twice."""
+    seen: Counter[str] = Counter()
+    sources = []
+    for split in splits:
+        for artifact, folder in zip(examples, get_split_uris(examples, split), strict=True):
+            key = _content_key(artifact, split, folder)
+            sources.append(Source(key=f"{key}-{seen[key]}", folder=folder))
+            seen[key] += 1
+    return sources
 
 
 def _content_key(artifact: Artifact, split: str, folder: str) -> str:

@@ -26,7 +26,7 @@ def read_share(
     folders: Sequence[str], schema: schema_pb2.Schema, share: int, num_shares: int
 ) -> Iterator[pa.RecordBatch]:
     """Every `num_shares`-th batch of the examples in some folders; the others are not decoded."""
-    for path in matching_files(folders):
+    for path in _files(folders):
         for records in _batches(path, share, num_shares):
             yield _decoded(path, records, schema)
 
@@ -37,7 +37,7 @@ def read_sample(
     """All batches, or so many of them, evenly spread, that there are no more than `max_rows`."""
     kept: list[tuple[str, np.ndarray]] = []
     every = 1
-    batches = ((path, one) for path in matching_files(folders) for one in _batches(path))
+    batches = ((path, one) for path in _files(folders) for one in _batches(path))
     for number, (path, records) in enumerate(batches):
         if number % every == 0:
             kept.append((path, records))
@@ -50,6 +50,11 @@ def write_share(folder: str, share: int, num_shares: int, batches: Iterator[pa.R
     """Write one file of transformed examples, and return how many there are."""
     path = os.path.join(folder, f"{_PREFIX}-{share:05d}-of-{num_shares:05d}.gz")
     return write_records(path, (one.as_py() for batch in batches for one in encode(batch)))
+
+
+def _files(folders: Sequence[str]) -> list[str]:
+    """All files; those of a folder that is named twice are there twice."""
+    return [path for folder in folders for path in matching_files(folder)]
 
 
 def _batches(path: str, share: int = 0, num_shares: int = 1) -> Iterator[np.ndarray]:

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
-from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_pb2
+import pyarrow.compute as pc
+from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
 from stoker.artifacts import Artifact
 from stoker.components.transform.job import Job
@@ -28,8 +29,6 @@ __all__ = ["StatsType", "find_anomalies", "updated_options", "write_all_statisti
 SCHEMA_FILE = "Schema.pbtxt"
 ANOMALIES_FILE = "SchemaDiff.pb"
 MAX_ROWS = 100_000
-
-_Info = anomalies_pb2.AnomalyInfo
 
 
 class StatsType(enum.Enum):
@@ -55,9 +54,9 @@ def write_all_statistics(job: Job, output_dict: Mapping[str, Sequence[Artifact]]
     raw = read_sample(every_folder, job.schema, MAX_ROWS)
     after = list(transformed(job.transform_graph_dir, raw, schema=job.schema))
     schema = TFTransformOutput(job.transform_graph_dir).transformed_metadata.schema
-    statistics = _write(job, StatsType.POST_TRANSFORM, schema, after, folders)
+    _write(job, StatsType.POST_TRANSFORM, schema, after, folders)
     Path(folders["post_transform_anomalies"], ANOMALIES_FILE).write_bytes(
-        find_anomalies(statistics, schema).SerializeToString(deterministic=True)
+        find_anomalies(_table(after), schema).SerializeToString(deterministic=True)
     )
 
 
@@ -67,14 +66,16 @@ def _write(
     schema: schema_pb2.Schema,
     batches: list[pa.RecordBatch],
     folders: Mapping[str, str],
-) -> statistics_pb2.DatasetFeatureStatisticsList:
-    table = pa.Table.from_batches(batches) if batches else pa.table({})
+) -> None:
     options = updated_options(job.stats_options_updater_fn, kind, schema)
-    statistics = compute_statistics(table, schema, options)
+    statistics = compute_statistics(_table(batches), schema, options)
     when = kind.name.lower()
     write_statistics(statistics, os.path.join(folders[f"{when}_stats"], STATISTICS_FILE))
     write_schema(schema, os.path.join(folders[f"{when}_schema"], SCHEMA_FILE))
-    return statistics
+
+
+def _table(batches: list[pa.RecordBatch]) -> pa.Table:
+    return pa.Table.from_batches(batches) if batches else pa.table({})
 
 
 def updated_options(updater: Any, kind: StatsType, schema: schema_pb2.Schema) -> StatisticsOptions:
@@ -91,54 +92,31 @@ def updated_options(updater: Any, kind: StatsType, schema: schema_pb2.Schema) ->
     return StatisticsOptions(**{name: changed[name] for name in known})
 
 
-def find_anomalies(
-    statistics: statistics_pb2.DatasetFeatureStatisticsList, schema: schema_pb2.Schema
-) -> anomalies_pb2.Anomalies:
+def find_anomalies(table: pa.Table, schema: schema_pb2.Schema) -> anomalies_pb2.Anomalies:
     """Where transformed examples are not what the schema of the graph says that they are."""
-    features = {
-        feature.path.step[0]: feature
-        for dataset in statistics.datasets
-        for feature in dataset.features
-    }
     anomalies = anomalies_pb2.Anomalies(baseline=schema)
-    for expected in schema.feature:
-        for reason in _reasons(expected, features.get(expected.name)):
-            info = anomalies.anomaly_info[expected.name]
-            info.path.step[:] = [expected.name]
-            info.severity = _Info.ERROR
-            info.short_description = reason.short_description
-            info.description = reason.description
-            info.reason.append(reason)
+    for feature in schema.feature if table.num_rows else ():
+        for kind, short, description in _reasons(feature, table):
+            info = anomalies.anomaly_info[feature.name]
+            info.path.step[:] = [feature.name]
+            info.severity = anomalies_pb2.AnomalyInfo.ERROR
+            info.short_description, info.description = short, description
+            info.reason.add(type=kind, short_description=short, description=description)
     return anomalies
 
 
-def _reasons(
-    expected: schema_pb2.Feature, found: statistics_pb2.FeatureNameStatistics | None
-) -> Iterator[Any]:
-    if found is None:
-        yield _Info.Reason(
-            type=_Info.SCHEMA_MISSING_COLUMN,
-            short_description="Column dropped",
-            description="No example has this feature.",
-        )
+def _reasons(feature: schema_pb2.Feature, table: pa.Table) -> Iterator[tuple[str, str, str]]:
+    if feature.name not in table.column_names:
+        yield "SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature."
         return
-    numbers, domain = found.num_stats, expected.int_domain
-    if expected.HasField("int_domain") and numbers.common_stats.tot_num_values:
-        if domain.HasField("max") and numbers.max > domain.max:
-            yield _out_of_domain(_Info.INT_TYPE_BIG_INT, f"{numbers.max:.0f} > {domain.max}")
-        if domain.HasField("min") and numbers.min < domain.min:
-            yield _out_of_domain(_Info.INT_TYPE_SMALL_INT, f"{numbers.min:.0f} < {domain.min}")
-    if any(histogram.num_nan for histogram in numbers.histograms):
-        yield _Info.Reason(
-            type=_Info.FLOAT_TYPE_HAS_NAN,
-            short_description="NaN values",
-            description="Some values are not numbers.",
-        )
-
-
-def _out_of_domain(kind: Any, what: str) -> Any:
-    return _Info.Reason(
-        type=kind,
-        short_description="Out-of-range values",
-        description=f"A value is outside the domain of the feature: {what}.",
-    )
+    values = pc.list_flatten(table.column(feature.name))
+    if pa.types.is_floating(values.type):
+        if pc.any(pc.is_nan(values)).as_py():
+            yield "FLOAT_TYPE_HAS_NAN", "NaN values", "Some values are not numbers."
+    elif pa.types.is_integer(values.type) and feature.HasField("int_domain") and len(values):
+        domain, found = feature.int_domain, pc.min_max(values).as_py()
+        outside = "Out-of-range values"
+        if domain.HasField("max") and found["max"] > domain.max:
+            yield "INT_TYPE_BIG_INT", outside, f"The largest is {found['max']}, not {domain.max}."
+        if domain.HasField("min") and found["min"] < domain.min:
+            yield "INT_TYPE_SMALL_INT", outside, f"The least is {found['min']}, not {domain.min}."
