@@ -151,7 +151,7 @@ def ours(folder: str, workers: int) -> Times:
 
 
 def read_share(folder: str, share: int, num_shares: int) -> Iterator[pa.RecordBatch]:
-    with pa.memory_map(data_file(folder)) as file:
+    with pa.OSFile(data_file(folder)) as file:
         reader = pa.ipc.open_file(file)
         for index in range(share, reader.num_record_batches, num_shares):
             yield reader.get_batch(index)
@@ -176,7 +176,7 @@ def on_beam(folder: str) -> Times:
     context = tft_beam.Context(os.path.join(folder, "beam_tmp"))
 
     def data(pipeline: Any, name: str) -> Any:
-        with pa.memory_map(data_file(folder)) as file:
+        with pa.OSFile(data_file(folder)) as file:
             indices = range(pa.ipc.open_file(file).num_record_batches)
         read = functools.partial(read_batch, folder)
         return pipeline | f"{name}Create" >> beam.Create(indices) | f"{name}Read" >> beam.Map(read)
@@ -198,7 +198,7 @@ def on_beam(folder: str) -> Times:
 
 
 def read_batch(folder: str, index: int) -> pa.RecordBatch:
-    with pa.memory_map(data_file(folder)) as file:
+    with pa.OSFile(data_file(folder)) as file:
         return pa.ipc.open_file(file).get_batch(index)
 
 

@@ -103,12 +103,11 @@ def per_key(inputs):
     }
 
 
-def vocabularies(inputs):
-    """Every way to choose, order and write a vocabulary."""
+def counted_vocabularies(inputs):
+    """Vocabularies by frequency, and every way to choose, order and write them."""
     import tensorflow_transform as tft
 
-    words, label = inputs["words"], inputs["label"]
-    unique = tft.deduplicate_tensor_per_row(words)
+    words = inputs["words"]
     apply = tft.compute_and_apply_vocabulary
     return {
         "id": inputs["id"],
@@ -121,12 +120,24 @@ def vocabularies(inputs):
         "missing": apply(inputs["no_words"]),
         "missing_top": apply(inputs["no_words"], top_k=2),
         "compressed": apply(words, file_format="tfrecord_gzip", frequency_threshold=3),
-        "weighted": apply(inputs["s"], weights=inputs["weight"], store_frequency=True),
-        "weighted_top": apply(inputs["s"], weights=inputs["weight"], top_k=4),
         "covering": apply(words, top_k=2, key_fn=first_letter, coverage_top_k=1),
         "covering_all": apply(words, key_fn=first_letter, coverage_frequency_threshold=2),
+    }
+
+
+def weighted_vocabularies(inputs):
+    """Vocabularies by weight, and by what a word tells about the label."""
+    import tensorflow_transform as tft
+
+    s, label, weight = inputs["s"], inputs["label"], inputs["weight"]
+    unique = tft.deduplicate_tensor_per_row(inputs["words"])
+    apply = tft.compute_and_apply_vocabulary
+    return {
+        "id": inputs["id"],
+        "weighted": apply(s, weights=weight, store_frequency=True),
+        "weighted_top": apply(s, weights=weight, top_k=4),
         "informative": apply(unique, labels=label, min_diff_from_avg=0.0, store_frequency=True),
-        "informative_weighted": apply(inputs["s"], labels=label, weights=inputs["weight"]),
+        "informative_weighted": apply(s, labels=label, weights=weight),
         "adjusted": apply(unique, labels=label, use_adjusted_mutual_info=True, top_k=5),
     }
 
@@ -224,7 +235,17 @@ def spread(value, like):
     return tf.tile(flat, [tf.shape(like)[0], 1])
 
 
-GROUPS = [reductions, scaling, buckets, per_key, vocabularies, words, phases, shapes]
+GROUPS = [
+    reductions,
+    scaling,
+    buckets,
+    per_key,
+    counted_vocabularies,
+    weighted_vocabularies,
+    words,
+    phases,
+    shapes,
+]
 
 
 @pytest.mark.parametrize("function", GROUPS)

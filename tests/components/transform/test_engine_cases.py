@@ -98,7 +98,7 @@ def calls_python(inputs):
     import tensorflow as tf
     import tensorflow_transform as tft
 
-    doubled = tf.numpy_function(lambda x: 2 * x, [inputs["x"]], tf.float32)
+    doubled = tft.apply_pyfunc(lambda x: 2 * x, tf.float32, True, "double", inputs["x"])
     doubled.set_shape([None])
     return {"id": inputs["id"], "doubled": tft.scale_to_0_1(doubled)}
 
