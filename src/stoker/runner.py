@@ -437,7 +437,10 @@ def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environm
         return Environment(preload=node.PRELOAD)
     paths = _import_paths()
     file = code.module_file or (code.module and find_module(code.module, paths))
-    return choose_keras(file, explicit=code.keras, environ=os.environ, import_paths=paths)
+    chosen = choose_keras(file, explicit=code.keras, environ=os.environ, import_paths=paths)
+    if node.USES_TENSORFLOW and not chosen.tensorflow:
+        chosen = replace(chosen, tensorflow=True, keras=2, reason="its module names no Keras.")
+    return replace(chosen, preload=(*chosen.preload, *node.PRELOAD))
 
 
 def _import_paths() -> tuple[str, ...]:

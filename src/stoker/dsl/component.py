@@ -299,7 +299,9 @@ class BaseComponent(Node):
     check: str | None = None
     """An executor that looks at what was written before it is published; it may refuse it."""
     PRELOAD: ClassVar[tuple[str, ...]] = ()
-    """What a worker imports before it is needed, for executors that load no user code."""
+    """What a worker imports before it is needed, beyond what the user's code imports."""
+    USES_TENSORFLOW: ClassVar[bool] = False
+    """Whether the step needs TensorFlow even when the user's code does not name it."""
 
     def __init__(
         self,

@@ -83,6 +83,11 @@ class Transform(UserCodeComponent):
 
     SPEC_CLASS: ClassVar = TransformSpec
     FUNCTIONS: ClassVar = ("preprocessing_fn",)
+    PRELOAD: ClassVar = (
+        "stoker.components.transform.engine",
+        "stoker.components.transform.statistics",
+    )
+    USES_TENSORFLOW: ClassVar = True
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.transform.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.transform.component.Transform"
     BASE_TYPE: ClassVar = "TRANSFORM"

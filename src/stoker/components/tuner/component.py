@@ -70,6 +70,7 @@ class Tuner(UserCodeComponent):
 
     SPEC_CLASS: ClassVar = TunerSpec
     FUNCTIONS: ClassVar = ("tuner_fn",)
+    USES_TENSORFLOW: ClassVar = True
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.tuner.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.tuner.component.Tuner"
 
