@@ -143,10 +143,11 @@ def results(run, name="Tuner"):
     return json.loads(Path(found.uri, "tuner_results.json").read_text())
 
 
-@pytest.mark.parametrize("keras", [2, 3])
-def test_every_tuner_finds_what_the_trainer_then_uses(tmp_path, penguins, keras, capfd):
+@pytest.mark.parametrize(("keras", "parallel"), [(2, 1), (3, 2)])
+def test_every_tuner_finds_what_the_trainer_then_uses(tmp_path, penguins, keras, parallel, capfd):
     pipeline = Penguins(tmp_path, penguins)
-    tuners = {name: pipeline.tuner(name, keras, name) for name in TUNERS}
+    at_once = tfx.proto.TuneArgs(num_parallel_trials=parallel)
+    tuners = {name: pipeline.tuner(name, keras, name, tune_args=at_once) for name in TUNERS}
     trainer = tfx.components.Trainer(
         module_file=write(tmp_path, f"keras_{keras}", KERAS[keras]),
         examples=pipeline.gens[0].outputs["examples"],

@@ -27,6 +27,12 @@ class Box(keras_tuner.RandomSearch):
         leave(config, "ended", trial.trial_id)
         return (trial.hyperparameters.get("x") - 1) ** 2
 
+    def on_trial_end(self, trial):
+        if self.in_old_style:
+            self.oracle.end_trial(trial_id=trial.trial_id, status=trial.status)
+        else:
+            super().on_trial_end(trial)
+
 
 def leave(config, what, word):
     with open(os.path.join(config["log"], what), "a") as log:
@@ -58,4 +64,5 @@ def tuner_fn(fn_args):
         project_name="box",
         **{"max_trials": 4, **config.get("arguments", {})},
     )
+    tuner.in_old_style = config.get("in_old_style", False)
     return tfx.components.TunerFnResult(tuner=tuner, fit_kwargs={"config": config})

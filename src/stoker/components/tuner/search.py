@@ -4,6 +4,7 @@
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,9 @@ __all__ = [
     "search_here",
     "state_kept_whole",
 ]
+
+_NAMELESS = "default_objective"
+"""What KerasTuner calls an objective that was not given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +74,7 @@ def _check_tuner(tuner: Any) -> None:
         and type(tuner.hypermodel).fit is keras_tuner.HyperModel.fit
     )
     # A run_trial, or a fit of a HyperModel, of the user's own may return the score itself.
-    if trains_by_itself and tuner.oracle.objective.name == "default_objective":
+    if trains_by_itself and tuner.oracle.objective.name == _NAMELESS:
         raise ValueError(
             f"The {type(tuner).__name__} that tuner_fn returned has no objective. Name the metric "
             "to judge trials by: objective='val_accuracy', or "
@@ -122,6 +126,8 @@ class Watched:
         self._job = job
         self._oracle = oracle = tuner.oracle
         self._current = ""
+        self._lock = threading.Lock()
+        """Two threads hear of trials: the one that serves workers, and the one that misses them."""
         oracle.max_consecutive_failed_trials = None
         if quiet:
             oracle.verbose = 0
@@ -138,9 +144,10 @@ class Watched:
     def search(self) -> Search:
         """The trials that have ended so far."""
         ended = set(self._oracle.end_order)
+        objective = self._oracle.objective
         return Search(
-            objective=self._oracle.objective.name,
-            direction=self._oracle.objective.direction,
+            objective="score" if objective.name == _NAMELESS else objective.name,
+            direction=objective.direction,
             trials=[
                 _trial(self._oracle.trials[name])
                 for name in self._oracle.start_order
@@ -154,33 +161,40 @@ class Watched:
             from keras_tuner.engine.trial import Trial, TrialStatus
 
             return Trial(self._oracle.get_space(), status=TrialStatus.STOPPED)
-        trial = self._create_trial(tuner_id)
+        with self._lock:
+            trial = self._create_trial(tuner_id)
         self._current = trial.trial_id
         return trial
 
-    def end_trial(self, trial: Any, *args: Any, **kwargs: Any) -> None:
-        """Let the oracle end a trial, then keep its state, and tell."""
-        trial_id = str(getattr(trial, "trial_id", trial))
-        if trial_id is not trial and not trial.message:
-            trial.message = error_of(self._job, trial_id) or None
-        self._end_trial(trial, *args, **kwargs)
-        self._oracle.save()  # the oracle has saved itself with this trial still running
-        if trial_id not in self._oracle.end_order:
-            return  # it is tried again
+    def end_trial(self, *args: Any, **kwargs: Any) -> None:
+        """Let the oracle end a trial, then keep its state, and tell.
+
+        Users' tuners give the trial or, as in old KerasTuner, its id and its status.
+        """
+        given = args[0] if args else kwargs.get("trial") or kwargs["trial_id"]
+        trial_id = str(getattr(given, "trial_id", given))
+        if given is not trial_id and not given.message:
+            given.message = error_of(self._job, trial_id) or None
+        with self._lock:
+            self._end_trial(*args, **kwargs)
+            self._oracle.save()  # the oracle has saved itself with this trial still running
+            if trial_id in self._oracle.end_order:  # else it is tried again
+                self._tell(trial_id)
+
+    def _tell(self, trial_id: str) -> None:
         search = self.search
-        (ended,) = (one for one in search.trials if one.id == trial_id)
+        by_id = {trial.id: trial for trial in search.trials}
         progress.report(
             {
                 "kind": "progress",
                 "step": len(search.trials),
                 "steps": self._oracle.max_trials,
-                "phase": describe(search, ended),
+                "phase": describe(search, by_id[trial_id]),
                 "done": True,
             }
         )
-        by_id = {one.id: one.score is not None for one in search.trials}
-        in_a_row = failures_in_a_row([by_id[name] for name in self._oracle.end_order])
-        self.limit_reached = in_a_row >= self.limit
+        ended_well = [by_id[name].score is not None for name in self._oracle.end_order]
+        self.limit_reached = failures_in_a_row(ended_well) >= self.limit
 
     def report_fit(self, record: dict[str, Any]) -> None:
         """Pass on how far the current trial is; only trials, not epochs, get lines of their own."""
@@ -209,7 +223,7 @@ def _trial(trial: Any) -> Trial:
         id=trial.trial_id,
         values=dict(trial.hyperparameters.values),
         score=float(trial.score) if ended_well else None,
-        error=trial.message or "",
+        error="" if ended_well else trial.message or "",
     )
 
 

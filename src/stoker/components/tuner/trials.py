@@ -77,7 +77,7 @@ def rows(search: Search) -> list[dict[str, Any]]:
 def describe(search: Search, trial: Trial) -> str:
     """One line about a trial that has just ended."""
     if trial.score is None:
-        result = f"trial {trial.id} failed: {trial.last_words}"
+        result = f"trial {trial.id} failed: {trial.last_words.rstrip('.')}"
     else:
         result = f"trial {trial.id}: {search.objective} {shown(trial.score)}"
     best = search.best
