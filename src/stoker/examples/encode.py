@@ -5,6 +5,10 @@ The bytes are those of protobuf's deterministic serialization, because the split
 the hash of its bytes. (tfx_bsl's encoder is as fast, but writes features in a random order.)
 """
 
+import functools
+from collections.abc import Callable
+from typing import Literal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +18,9 @@ __all__ = ["as_lists", "encode", "encode_feature"]
 _BINARY = pa.large_binary()
 _KIND_TAGS = {"bytes": b"\x0a", "float": b"\x12", "int64": b"\x1a"}  # Feature's oneof `kind`
 _FIELD_1, _FIELD_2 = b"\x0a", b"\x12"
+_Kind = Literal["bytes", "float", "int64", "none"]
+_Part = pa.LargeBinaryArray | bytes
+"""A value per row, or one for all."""
 
 
 def as_lists(column: pa.Array) -> pa.Array:
@@ -31,25 +38,18 @@ def encode(batch: pa.RecordBatch) -> pa.LargeBinaryArray:
     Columns are lists of int64, float32 or binary; a null list is written as an empty one of its
     type. A column of Arrow's null type is written as a feature without a kind.
     """
-    names = sorted(batch.schema.names, key=_map_order)
-    entries = [_map_entry(name, encode_feature(batch.column(name))) for name in names]
-    return _field(_FIELD_1, _joined(*entries))
+    parts: list[_Part] = []
+    for name in sorted(batch.schema.names, key=_map_order):
+        kind, body = _body(batch.column(name))
+        parts += [_before(body, functools.partial(_entry_header, name.encode(), kind)), body]
+    features = _joined(*parts) if parts else _nothing(batch.num_rows)
+    return _joined(_before(features, functools.partial(_header, _FIELD_1)), features)
 
 
 def encode_feature(column: pa.Array) -> pa.LargeBinaryArray:
     """One serialized tf.train.Feature per row."""
-    if pa.types.is_null(column.type):
-        return _binary(np.zeros(len(column) + 1, np.int64), None)
-    ends = _ends(_numpy(pc.list_value_length(column), np.int64) * _validity(column))
-    values = column.flatten()
-    assert not values.null_count, "a list holds a null"
-    if pa.types.is_int64(values.type):
-        kind, body = "int64", _packed(_varints(_numpy(values, np.uint64)), ends)
-    elif pa.types.is_float32(values.type):
-        kind, body = "float", _packed(_fixed32(_numpy(values, np.float32)), ends)
-    else:
-        kind, body = "bytes", _regrouped(_field(_FIELD_1, values.cast(_BINARY)), ends)
-    return _field(_KIND_TAGS[kind], body)
+    kind, body = _body(column)
+    return _joined(_before(body, functools.partial(_feature_header, kind)), body)
 
 
 def _map_order(name: str) -> bytes:
@@ -57,26 +57,62 @@ def _map_order(name: str) -> bytes:
     return name.encode() + b"\xff"
 
 
-def _map_entry(name: str, feature: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
-    key = name.encode()
-    prefix = _FIELD_1 + _varints(np.array([len(key)], np.uint64))[0].as_py() + key
-    return _field(_FIELD_1, _joined(prefix, _field(_FIELD_2, feature)))
+def _body(column: pa.Array) -> tuple[_Kind, pa.LargeBinaryArray]:
+    """The values of each row, serialized, without what comes before them."""
+    if pa.types.is_null(column.type):
+        return "none", _nothing(len(column))
+    ends = _ends(_numpy(pc.list_value_length(column), np.int64) * _validity(column))
+    values = column.flatten()
+    assert not values.null_count, "a list holds a null"
+    if pa.types.is_int64(values.type):
+        return "int64", _regrouped(_varints(_numpy(values, np.uint64)), ends)
+    if pa.types.is_float32(values.type):
+        return "float", _regrouped(_fixed32(_numpy(values, np.float32)), ends)
+    words = values.cast(_BINARY)
+    fields = _joined(_before(words, functools.partial(_header, _FIELD_1)), words)
+    return "bytes", _regrouped(fields, ends)
 
 
-def _packed(numbers: pa.LargeBinaryArray, ends: np.ndarray) -> pa.LargeBinaryArray:
-    """A packed repeated field 1, which protobuf leaves out when it is empty."""
-    filled = np.diff(ends) > 0
-    bodies = _field(_FIELD_1, _regrouped(numbers, np.concatenate(([0], ends[1:][filled]))))
-    return _regrouped(bodies, _ends(filled))
+def _entry_header(name: bytes, kind: _Kind, size: int) -> bytes:
+    """What comes before the `size` bytes of a feature's values in an entry of the map."""
+    feature = _feature_header(kind, size)
+    key = _header(_FIELD_1, len(name)) + name
+    value = _header(_FIELD_2, len(feature) + size) + feature
+    return _header(_FIELD_1, len(key) + len(value) + size) + key + value
 
 
-def _field(tag: bytes, body: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
-    """A length-delimited field: its tag, the length of its body, its body."""
-    lengths = _numpy(pc.binary_length(body), np.uint64)
-    return _joined(tag, _varints(lengths), body)
+def _feature_header(kind: _Kind, size: int) -> bytes:
+    if kind == "none":
+        return b""
+    # Numbers are packed in one field 1, which protobuf leaves out when it is empty.
+    packed = _header(_FIELD_1, size) if size and kind != "bytes" else b""
+    return _header(_KIND_TAGS[kind], len(packed) + size) + packed
 
 
-def _joined(*parts: pa.LargeBinaryArray | bytes) -> pa.LargeBinaryArray:
+def _header(tag: bytes, size: int) -> bytes:
+    """The tag and the length of a field of `size` bytes."""
+    digits = bytearray()
+    while size > 0x7F:
+        digits.append(size & 0x7F | 0x80)
+        size >>= 7
+    digits.append(size)
+    return tag + bytes(digits)
+
+
+def _before(body: pa.LargeBinaryArray, header: Callable[[int], bytes]) -> _Part:
+    """The header of each row; it depends on the row's size alone, and sizes are few."""
+    sizes = _numpy(pc.binary_length(body), np.int64)
+    if not len(sizes):
+        return _nothing(0)
+    if sizes.min() == sizes.max():
+        return header(int(sizes[0]))
+    found, which = np.unique(sizes, return_inverse=True)
+    headers = [header(int(size)) for size in found]
+    distinct = _binary(_ends([len(one) for one in headers]), pa.py_buffer(b"".join(headers)))
+    return pc.take(distinct, _integers(which))
+
+
+def _joined(*parts: _Part) -> pa.LargeBinaryArray:
     joinable = [_scalar(part) if isinstance(part, bytes) else part for part in parts]
     return pc.binary_join_element_wise(*joinable, _scalar(b""))
 
@@ -107,6 +143,10 @@ def _fixed32(numbers: np.ndarray) -> pa.LargeBinaryArray:
     return _binary(ends, pa.py_buffer(numbers.astype("<f4")))
 
 
+def _nothing(num_rows: int) -> pa.LargeBinaryArray:
+    return _binary(np.zeros(num_rows + 1, np.int64), None)
+
+
 def _scalar(data: bytes) -> pa.Scalar:
     return _binary(np.array([0, len(data)], np.int64), pa.py_buffer(data))[0]
 
@@ -121,7 +161,12 @@ def _validity(column: pa.Array) -> np.ndarray:
     return _numpy(column.is_valid().cast(pa.uint8()), np.uint8)
 
 
-def _ends(lengths: np.ndarray) -> np.ndarray:
+def _integers(numbers: np.ndarray) -> pa.Int64Array:
+    """numpy's numbers as Arrow's. (pa.array would import pandas.)"""
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def _ends(lengths: np.ndarray | list[int]) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
