@@ -7,7 +7,7 @@ the hash of its bytes. (tfx_bsl's encoder is as fast, but writes features in a r
 
 import functools
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,8 @@ _BINARY = pa.large_binary()
 _KIND_TAGS = {"bytes": b"\x0a", "float": b"\x12", "int64": b"\x1a"}  # Feature's oneof `kind`
 _FIELD_1, _FIELD_2 = b"\x0a", b"\x12"
 _Kind = Literal["bytes", "float", "int64", "none"]
-_Part = pa.LargeBinaryArray | bytes
-"""A value per row, or one for all."""
+_Part = Any
+"""A value per row, as a LargeBinaryArray, or bytes that are the same for all."""
 
 
 def as_lists(column: pa.Array) -> pa.Array:
