@@ -35,7 +35,7 @@ from stoker.secrets import masked
 from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task, every
 from stoker.user_module.flags import flags_of_this_program
 from stoker.user_module.imports import find_module
-from stoker.user_module.keras_choice import choose_keras
+from stoker.user_module.keras_choice import choose_keras, users_environ
 
 if TYPE_CHECKING:
     from stoker.execution import Execution
@@ -437,7 +437,7 @@ def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environm
         return Environment(preload=node.PRELOAD)
     paths = _import_paths()
     file = code.module_file or (code.module and find_module(code.module, paths))
-    chosen = choose_keras(file, explicit=code.keras, environ=os.environ, import_paths=paths)
+    chosen = choose_keras(file, explicit=code.keras, environ=users_environ(), import_paths=paths)
     if node.USES_TENSORFLOW and not chosen.tensorflow:
         chosen = replace(chosen, tensorflow=True, keras=2, reason="its module names no Keras.")
     return replace(chosen, preload=(*chosen.preload, *node.PRELOAD))

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+import sys
+
 import pytest
 
 from stoker.task import Environment
-from stoker.user_module.keras_choice import choose_keras, wrong_keras_hint
+from stoker.user_module.keras_choice import choose_keras, users_environ, wrong_keras_hint
 
 
 @pytest.fixture
@@ -277,3 +279,11 @@ def test_the_hints_know_what_keras_2_really_says(run_python):
         "model.compile('sgd', 'mse', auto_scale_loss=True)",
         "model.stateless_call",
     )
+
+
+def test_a_variable_that_tensorflow_transform_set_is_not_the_users_choice(monkeypatch):
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
+    monkeypatch.delitem(sys.modules, "tensorflow_transform", raising=False)
+    assert users_environ()["TF_USE_LEGACY_KERAS"] == "1"
+    monkeypatch.setitem(sys.modules, "tensorflow_transform", sys)
+    assert "TF_USE_LEGACY_KERAS" not in users_environ()

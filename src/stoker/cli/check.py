@@ -21,7 +21,7 @@ from stoker.cli.options import json_option
 from stoker.cli.printing import print_json
 from stoker.errors import MissingPart
 from stoker.user_module.imports import import_statements, scan
-from stoker.user_module.keras_choice import choose_keras
+from stoker.user_module.keras_choice import choose_keras, users_environ
 
 __all__ = ["Problem", "check", "problems_in"]
 
@@ -51,7 +51,9 @@ def check(file: str, as_json: bool) -> int:
     files = _files_to_check(file)
     problems = sorted(problem for path in files for problem in _checked(path))
     keras = {
-        path: choose_keras(path, environ=os.environ) for path in files if _has_user_function(path)
+        path: choose_keras(path, environ=users_environ())
+        for path in files
+        if _has_user_function(path)
     }
     if as_json:
         print_json(

@@ -8,6 +8,7 @@ for the module to run.
 import ast
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +16,7 @@ from typing import Literal
 from stoker.task import Environment
 from stoker.user_module.imports import ModuleImports, import_statements, scan
 
-__all__ = ["KERAS_VARIABLE", "choose_keras", "wrong_keras_hint"]
+__all__ = ["KERAS_VARIABLE", "choose_keras", "users_environ", "wrong_keras_hint"]
 
 KERAS_VARIABLE = "TF_USE_LEGACY_KERAS"
 _BACKEND_VARIABLE = "KERAS_BACKEND"
@@ -79,6 +80,26 @@ class _Seen:
 
     line: int
     what: str
+
+
+def users_environ() -> dict[str, str]:
+    """The environment as the user set it.
+
+    Importing tensorflow_transform, as a pipeline file may do, sets TensorFlow's variable for
+    Keras 2; that is nobody's choice.
+    """
+    environ = dict(os.environ)
+    if "tensorflow_transform" in sys.modules and not _was_set_at_start(KERAS_VARIABLE):
+        environ.pop(KERAS_VARIABLE, None)
+    return environ
+
+
+def _was_set_at_start(name: str) -> bool:
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            return any(entry.startswith(f"{name}=".encode()) for entry in file.read().split(b"\0"))
+    except FileNotFoundError:  # not Linux
+        return False
 
 
 def choose_keras(
