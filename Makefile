@@ -10,18 +10,21 @@ demo: $(INSTALLED)  ## train the penguin model and say where everything is
 	$(BIN)/python examples/penguin/pipeline.py
 
 test: $(INSTALLED)  ## every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(INSTALLED)  ## format, lint, types, import layers, unit tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest $(UNIT)
+	$(BIN)/python -m pytest -n 2 $(UNIT)
 
 bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/cached_run.py
+	$(BIN)/python benchmarks/watching.py
+	$(BIN)/python benchmarks/transform.py
+	$(BIN)/python benchmarks/tuner.py
 
 soak: $(INSTALLED)  ## 500 kills at random moments
 	STOKER_KILLS=500 $(BIN)/python -m pytest tests/test_crashes.py
