@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -236,27 +235,34 @@ def test_without_a_transform_graph(tmp_path, penguins, capfd):
     assert result.outputs["Trainer"]["model_run"]
 
 
-def test_the_latest_model_is_the_base_of_the_next(tmp_path, penguins):
-    remember = textwrap.dedent(
-        """
-        from tfx.components.trainer.executor import TrainerFnArgs
+WARM = """
+  import json, os
+  import stoker
+  stoker.warm_start(model, fn_args)
+  before = model.evaluate(eval_dataset, steps=50, verbose=0)
+  model.fit(
+"""
+TELL = """
+  after = model.evaluate(eval_dataset, steps=50, verbose=0)
+  with open(os.path.join(fn_args.model_run_dir, 'losses.json'), 'w') as file:
+    json.dump({'base': fn_args.base_models, 'before': before[0], 'after': after[0]}, file)
 
-        def run_fn(fn_args: TrainerFnArgs):
-            import os
-            assert fn_args.transform_output and fn_args.schema_file
-            warm_start_from = fn_args.base_models[0] if fn_args.base_models else None
-            assert warm_start_from == fn_args.base_model
-            os.makedirs(fn_args.serving_model_dir)
-            with open(os.path.join(fn_args.serving_model_dir, 'base'), 'w') as file:
-                file.write(str(warm_start_from))
-        """
+  signatures = {
+"""
+
+
+def test_the_latest_model_is_the_base_of_the_next(tmp_path, penguins):
+    module = TRANSFORMED_MODULE + seeds.OLDEST_RUN_FN.replace("\n  model.fit(\n", WARM).replace(
+        "\n  signatures = {\n", TELL
     )
-    models = [
-        run(seeds.TRAINER_WITH_BASE_MODELS, remember, tmp_path, penguins).outputs["Trainer"][
-            "model"
-        ][0]
-        for _ in range(2)
-    ]
-    cold, warm = (Path(model.uri, "Format-Serving", "base").read_text() for model in models)
-    assert cold == "None"
-    assert warm == f"{models[0].uri}/Format-Serving"
+    runs = [run(seeds.TRAINER_WITH_BASE_MODELS, module, tmp_path, penguins) for _ in range(2)]
+    first_model = runs[0].outputs["Trainer"]["model"][0].uri
+    cold, warm = (
+        json.loads(Path(one.outputs["Trainer"]["model_run"][0].uri, "losses.json").read_text())
+        for one in runs
+    )
+    assert cold["base"] == []
+    assert warm["base"] == [f"{first_model}/Format-Serving"]
+    assert warm["before"] == pytest.approx(cold["after"], rel=0.2, abs=0.02)
+    assert warm["before"] < cold["before"] / 3
+    assert warm["after"] < cold["after"] + 0.1

@@ -4,7 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tfx.components import CsvExampleGen, ResolverNode, Trainer
+from tfx.components import (
+    CsvExampleGen,
+    ResolverNode,
+    SchemaGen,
+    StatisticsGen,
+    Trainer,
+    Transform,
+)
 from tfx.dsl.experimental import latest_artifacts_resolver
 from tfx.orchestration import pipeline
 from tfx.orchestration.local.local_dag_runner import LocalDagRunner
@@ -113,3 +120,68 @@ def test_a_base_model_of_another_architecture_is_refused_before_training(tmp_pat
     assert set(run(tmp_path, "Keras 2", layer="head")["skipped"]) == {"head/kernel", "head/bias"}
     with pytest.raises(StepFailed, match="has none of this model's weights"):
         run(tmp_path, "Keras 2", layer="top", embedding="rows")
+
+
+TRANSFORMED = """
+import json, os
+import stoker
+import tensorflow as tf
+import tensorflow_transform as tft
+
+def preprocessing_fn(inputs):
+    return {"word_xf": tft.compute_and_apply_vocabulary(inputs["word"], vocab_filename="word")}
+
+def run_fn(fn_args):
+    graph = tft.TFTransformOutput(fn_args.transform_output)
+    word = tf.keras.Input((1,), name="word_xf", dtype="int64")
+    rows = tf.keras.layers.Embedding(graph.vocabulary_size_by_name("word"), 2, name="words")(word)
+    model = tf.keras.Model(word, rows)
+    report = stoker.warm_start(model, fn_args, vocabularies={"words": "word"})
+    model.tft_layer = graph.transform_features_layer()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def serve(examples):
+        parsed = tf.io.parse_example(examples, graph.raw_feature_spec())
+        return model(model.tft_layer(parsed)["word_xf"])
+
+    model.save(fn_args.serving_model_dir, signatures={"serving_default": serve})
+    table = dict(zip([w.decode() for w in graph.vocabulary_by_name("word")],
+                     model.get_layer("words").get_weights()[0].tolist()))
+    with open(os.path.join(fn_args.model_run_dir, "rows.json"), "w") as file:
+        json.dump({"rows": table, "mapped": report.mapped}, file)
+"""
+
+
+def run_transformed(tmp_path, words):
+    data = tmp_path / "words"
+    data.mkdir(exist_ok=True)
+    (data / "rows.csv").write_text("word,n\n" + "".join(f"{w},{n}\n" for n, w in enumerate(words)))
+    module_file = tmp_path / "module.py"
+    module_file.write_text(TRANSFORMED)
+    example_gen = CsvExampleGen(input_base=str(data))
+    examples = example_gen.outputs["examples"]
+    statistics_gen = StatisticsGen(examples=examples)
+    schema_gen = SchemaGen(statistics=statistics_gen.outputs["statistics"])
+    transform = Transform(
+        examples=examples, schema=schema_gen.outputs["schema"], module_file=str(module_file)
+    )
+    latest = ResolverNode(instance_name="latest", model=Channel(type=Model))
+    trainer = Trainer(
+        module_file=str(module_file),
+        examples=transform.outputs["transformed_examples"],
+        transform_graph=transform.outputs["transform_graph"],
+        base_model=latest.outputs["model"],
+    )
+    components = [example_gen, statistics_gen, schema_gen, transform, latest, trainer]
+    made = pipeline.Pipeline("grown", str(tmp_path / "root"), components=components)
+    model_run = LocalDagRunner().run(made).outputs["Trainer"]["model_run"][0]
+    return json.loads(Path(model_run.uri, "rows.json").read_text())
+
+
+def test_a_vocabulary_of_the_transform_graph_is_followed_by_its_name(tmp_path):
+    before = run_transformed(tmp_path, ["cat"] * 30 + ["dog"] * 20 + ["owl"] * 10)
+    after = run_transformed(tmp_path, ["fox"] * 40 + ["owl"] * 30 + ["cat"] * 20 + ["dog"] * 10)
+    assert list(after["mapped"].values()) == [3]
+    assert list(after["rows"]) != list(before["rows"])
+    for word in ("cat", "dog", "owl"):
+        assert after["rows"][word] == before["rows"][word]

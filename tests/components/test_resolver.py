@@ -12,9 +12,10 @@ from stoker.components.resolver import (
     Resolver,
     SpanRangeStrategy,
 )
-from stoker.dsl import Channel, OutputArtifact, Parameter, Pipeline, component
+from stoker.dsl import Channel, InputArtifact, OutputArtifact, Parameter, Pipeline, component
 from stoker.launchers.in_process import InProcess
 from stoker.metadata.config import sqlite_metadata_connection_config
+from stoker.metadata.store import Store
 from stoker.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
 from stoker.runner import LocalDagRunner
 
@@ -136,3 +137,18 @@ def test_an_imported_artifact_can_be_resolved_while_it_is_as_it_was(tmp_path):
     assert len(found_by(run(tmp_path, latest()))) == 1
     (folder / "weights").write_text("b")
     assert found_by(run(tmp_path, latest())) == []
+
+
+@component
+def refit(base: InputArtifact[Model], model: OutputArtifact[Model]):
+    Path(model.uri, "weights").write_text(Path(base.uri, "weights").read_text() + "+")
+
+
+def test_the_lineage_of_a_model_has_its_base_model_and_that_ones_chain(tmp_path):
+    first = run(tmp_path, fit(weights="a"))["fit"]["model"][0]
+    base = latest()
+    second = run(tmp_path, base, refit(base=base.outputs["model"]))["refit"]["model"][0]
+    with Store(sqlite_metadata_connection_config(str(tmp_path / "metadata.db"))) as store:
+        lineage = store.lineage(second.id)
+    assert [artifact.id for artifact in lineage.artifacts] == [first.id, second.id]
+    assert [execution.node_id for execution in lineage.executions] == ["fit", "refit"]
