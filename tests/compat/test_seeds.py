@@ -255,6 +255,8 @@ def test_the_latest_model_is_the_base_of_the_next(tmp_path, penguins):
     module = TRANSFORMED_MODULE + seeds.OLDEST_RUN_FN.replace("\n  model.fit(\n", WARM).replace(
         "\n  signatures = {\n", TELL
     )
+    # A model that does not overfit, so that what it ends at can be compared.
+    module = module.replace("activation=", "kernel_regularizer='l2', activation=")
     runs = [run(seeds.TRAINER_WITH_BASE_MODELS, module, tmp_path, penguins) for _ in range(2)]
     first_model = runs[0].outputs["Trainer"]["model"][0].uri
     cold, warm = (
@@ -264,5 +266,5 @@ def test_the_latest_model_is_the_base_of_the_next(tmp_path, penguins):
     assert cold["base"] == []
     assert warm["base"] == [f"{first_model}/Format-Serving"]
     assert warm["before"] == pytest.approx(cold["after"], rel=0.2, abs=0.02)
-    assert warm["before"] < cold["before"] / 3
-    assert warm["after"] < cold["after"] + 0.1
+    assert warm["before"] < cold["before"] - 0.3
+    assert warm["after"] < cold["after"] + 0.05
