@@ -50,6 +50,14 @@ def test_a_miss_names_what_changed_what_is_new_and_what_is_gone(tmp_path):
     )
 
 
+def test_a_run_without_the_cache_leaves_nothing_to_compare_with(tmp_path):
+    digest = FileDigests(str(tmp_path / "digests.json"))
+    latest = Past(execution_id=1, parts={}, loaded_files={})
+    decision = decide({"a": "1"}, [], latest, digest)
+    assert isinstance(decision, Run)
+    assert "without enable_cache" in decision.explanation
+
+
 def test_a_key_does_not_depend_on_the_order_of_its_parts():
     assert key_of({"a": "1", "b": "2"}) == key_of({"b": "2", "a": "1"})
 

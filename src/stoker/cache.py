@@ -83,6 +83,10 @@ def decide(
             )
     if latest is None:
         return Run("miss: no earlier run of this step ended well")
+    if not latest.parts:
+        return Run(
+            "miss: the last run was without enable_cache, so nothing is known to compare with"
+        )
     changes = _changes(latest.parts, parts) or _changed_files(latest.loaded_files, digest)
     return Run(f"miss: {'; '.join(changes)}")
 

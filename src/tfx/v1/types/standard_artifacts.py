@@ -1,29 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """The types of artifacts that the standard steps read and write."""
 
-from stoker.artifacts import (
-    Boolean,
-    Bytes,
-    DataView,
-    ExampleAnomalies,
-    Examples,
-    ExamplesDiff,
-    ExampleStatistics,
-    ExternalArtifact,
-    Float,
-    HyperParameters,
-    InferenceResult,
-    InfraBlessing,
-    Integer,
-    JsonValue,
-    Model,
-    ModelBlessing,
-    ModelEvaluation,
-    ModelRun,
-    PushedModel,
-    Schema,
-    String,
-    TransformCache,
-    TransformGraph,
-    TunerResults,
-)
+from tfx.types.standard_artifacts import *
