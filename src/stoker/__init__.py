@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Channel,
         ChannelParameter,
         ComponentSpec,
+        Cond,
         ExecutionParameter,
         ExecutorClassSpec,
         InputArtifact,
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
         Pipeline,
         RuntimeParameter,
         component,
+        logical_and,
+        logical_not,
+        logical_or,
         union,
     )
     from stoker.errors import (
@@ -72,6 +76,7 @@ __all__ = [
     "Channel",
     "ChannelParameter",
     "ComponentSpec",
+    "Cond",
     "CsvExampleGen",
     "DataAccessor",
     "EvalArgs",
@@ -119,6 +124,9 @@ __all__ = [
     "artifacts",
     "component",
     "log_metrics",
+    "logical_and",
+    "logical_not",
+    "logical_or",
     "sqlite_metadata_connection_config",
     "union",
     "warm_start",
@@ -138,9 +146,10 @@ _HOMES = {
     "stoker.components.transform.component": ("Transform",),
     "stoker.components.tuner.component": ("Tuner", "TunerFnResult"),
     "stoker.dsl": (
-        *("BaseComponent", "BaseExecutor", "Channel", "ChannelParameter", "ComponentSpec"),
+        *("BaseComponent", "BaseExecutor", "Channel", "ChannelParameter", "ComponentSpec", "Cond"),
         *("ExecutionParameter", "ExecutorClassSpec", "InputArtifact", "OutputArtifact"),
-        *("OutputDict", "Parameter", "Pipeline", "RuntimeParameter", "component", "union"),
+        *("OutputDict", "Parameter", "Pipeline", "RuntimeParameter", "component"),
+        *("logical_and", "logical_not", "logical_or", "union"),
     ),
     "stoker.errors": (
         *("BadData", "MissingPart", "ModelRejected", "NothingWritten"),

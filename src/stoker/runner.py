@@ -21,6 +21,7 @@ from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
+from stoker.dsl.conditions import Absent
 from stoker.dsl.executor import reference_to
 from stoker.dsl.parameters import names_in, substitute
 from stoker.dsl.pipeline import Pipeline
@@ -29,7 +30,7 @@ from stoker.file_digests import FileDigests
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.liveness import hold_run_lock, is_alive
-from stoker.metadata.records import ExecutionState
+from stoker.metadata.records import SKIPPED, ExecutionState
 from stoker.progress import Console
 from stoker.secrets import masked
 from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task, every
@@ -208,6 +209,7 @@ class _Steps:
     environments: Mapping[str, Environment]
     digest: FileDigests
     published: dict[str, ArtifactMap] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
 
     @property
     def tmp_dir(self) -> str:
@@ -224,7 +226,10 @@ class _Steps:
                 )
 
     def run(self, node: Node) -> None:
-        """Run one step and publish what it made."""
+        """Run one step and publish what it made, unless a condition says not to."""
+        if why_not := self._why_not(node):
+            self._skip(node, why_not)
+            return
         match node:
             case Importer():
                 self._import(node)
@@ -234,6 +239,51 @@ class _Steps:
                 self._run_component(node)
             case _:
                 raise TypeError(f"{node!r} is not a component that this runner can run.")
+
+    def _why_not(self, node: Node) -> str:
+        """Why a step is not to be run: a condition does not hold, or its inputs were not made."""
+        for condition in node.conditions:
+            for channel in condition.channels:
+                if left_out := self._left_out(channel):
+                    return f"{left_out} was not run"
+            try:
+                if not condition.holds(self._all_in):
+                    return f"it is not so that {condition}"
+            except Absent as absent:
+                return str(absent)
+            except ValueError as error:
+                raise StepFailed(f"{node.id}: its condition cannot be judged: {error}") from error
+        for key, channel in node.inputs.items():
+            needed = isinstance(node, BaseComponent) and node.spec.INPUTS[key].required
+            if needed and (left_out := self._left_out(channel)) and not self._all_in(channel):
+                return f"its {key!r} comes from {left_out}, which was not run"
+        return ""
+
+    def _left_out(self, channel: Channel) -> str:
+        """The step that should have filled a channel and was not run, if there is one."""
+        makers = [part.producer.id for part in channel.parts if part.producer]
+        return next((maker for maker in makers if maker in self.skipped), "")
+
+    def _skip(self, node: Node, why_not: str) -> None:
+        """Record that a step was not run."""
+        from stoker.execution import Execution
+
+        execution = Execution(store=self.store, root=self.root, node=node)
+        execution.begin(
+            pipeline_name=self.pipeline.pipeline_name,
+            run_id=self.run_id,
+            inputs={},
+            properties={SKIPPED: why_not},
+            writes=False,
+        )
+        self.store.close_execution(execution.id, ExecutionState.CANCELED, f"Not run: {why_not}.")
+        self.skipped.add(node.id)
+        self.published[node.id] = {}
+        self.console.step(f"{self._position} {node.id} not run: {why_not}")
+
+    @property
+    def _position(self) -> str:
+        return f"[{len(self.published)}/{len(self.pipeline.components)}]"
 
     def _import(self, node: Importer) -> None:
         artifact = node.artifact(self.given)
@@ -386,15 +436,17 @@ class _Steps:
         """What the steps before have published for each input."""
         inputs = {}
         for key, channel in node.inputs.items():
-            found = [one for part in channel.parts for one in self._artifacts_in(part)]
-            row = node.spec.INPUTS[key]
-            if not found and not (row.optional or row.allow_empty):
+            found = self._all_in(channel)
+            if not found and node.spec.INPUTS[key].required:
                 raise StepFailed(
                     f"{node.id} needs {channel.type_name} for {key!r}, and there is none: "
                     f"{channel!r} is empty."
                 )
             inputs[key] = found
         return inputs
+
+    def _all_in(self, channel: Channel) -> list[Artifact]:
+        return [one for part in channel.parts for one in self._artifacts_in(part)]
 
     def _artifacts_in(self, channel: Channel) -> Sequence[Artifact]:
         if channel.producer is None:
@@ -426,8 +478,7 @@ class _Steps:
         with execution.closed_on_failure():
             yield execution
         self.published[node.id] = execution.outputs
-        position = f"[{len(self.published)}/{len(self.pipeline.components)}]"
-        self.console.step(f"{position} {node.id} {how} in {time.monotonic() - started:.2f} s")
+        self.console.step(f"{self._position} {node.id} {how} in {time.monotonic() - started:.2f} s")
 
 
 def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environment:

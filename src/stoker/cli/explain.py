@@ -7,6 +7,7 @@ from stoker.cli.lookup import find_execution, unknown_node
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table
 from stoker.cli.stores import with_store
+from stoker.metadata.records import SKIPPED
 from stoker.metadata.store import Store
 
 __all__ = ["explain"]
@@ -25,7 +26,7 @@ def explain(store: Store, node: str, parts: bool, as_json: bool) -> int:
     explanation = str(execution.properties.get("cache_explanation", ""))
     key_parts = execution.properties.get("cache_parts")
     digests = key_parts if isinstance(key_parts, dict) else {}
-    state = execution.state.name.lower()
+    state = execution.standing
     if as_json:
         print_json(
             {
@@ -38,7 +39,8 @@ def explain(store: Store, node: str, parts: bool, as_json: bool) -> int:
             }
         )
         return 0
-    why = explanation or "nothing was looked up: a step of this kind is never cached"
+    never = "nothing was looked up: a step of this kind is never cached"
+    why = execution.properties.get(SKIPPED) or explanation or never
     click.echo(f"{node} ({state}, execution {execution.id}): {why}")
     if parts:
         rows = [(name, str(digest)) for name, digest in sorted(digests.items())]

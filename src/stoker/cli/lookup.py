@@ -8,7 +8,7 @@ import click
 from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
 from stoker.liveness import is_alive
-from stoker.metadata.records import EventType, Execution, ExecutionState, Run
+from stoker.metadata.records import EventType, Execution, Run
 from stoker.metadata.store import Store
 
 __all__ = [
@@ -78,13 +78,13 @@ def roots(store: Store) -> list[str]:
 
 def run_state(run: Run, executions: list[Execution]) -> str:
     """Where a run stands, in one word."""
-    states = {execution.state for execution in executions}
-    for state in (ExecutionState.FAILED, ExecutionState.CANCELED):
-        if state in states:
-            return state.name.lower()
+    standings = {execution.standing for execution in executions}
+    for standing in ("failed", "canceled"):
+        if standing in standings:
+            return standing
     if is_alive(str(run.properties.get("lock_file", ""))):
         return "running"
-    return "died" if ExecutionState.RUNNING in states or not states else "complete"
+    return "died" if "running" in standings or not standings else "complete"
 
 
 def maker_of(store: Store, artifact: Artifact) -> Execution | None:

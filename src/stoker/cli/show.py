@@ -96,7 +96,7 @@ def _step(execution: Execution) -> dict[str, Any]:
     return {
         "node": execution.node_id,
         "execution": execution.id,
-        "state": execution.state.name.lower(),
+        "state": execution.standing,
         "started_ms": execution.created_ms,
         "took_ms": execution.updated_ms - execution.created_ms,
     }

@@ -20,6 +20,7 @@ __all__ = [
     "FUNCTION_PARTS",
     "MESSAGES",
     "MODULES",
+    "PLACEHOLDERS",
     "RUNNERS",
     "SPECS",
     "STRATEGIES",
@@ -38,7 +39,7 @@ _VALIDATOR = (
     "A later version has it. Until then, write a @component that compares the statistics with "
     "the schema."
 )
-_COND = "A later version has it. Until then, decide inside the step that would be skipped."
+_FOR_EACH = "Make the steps in a Python loop, each with a name of its own: .with_id('trainer_1')."
 _PLACEHOLDERS = "Pass values with RuntimeParameter, or from one step to the next as outputs."
 _CONTAINERS = (
     "Stoker runs Python executors, not containers: use ExecutorClassSpec(MyExecutor), whose Do() "
@@ -87,7 +88,14 @@ MESSAGES: Advice = {
     ),
     **dict.fromkeys(["TensorFlowServing", "LocalDockerConfig", "RequestSpec"], _OWN_COMPONENT),
 }
-DSL: Advice = {"Cond": _COND, "ForEach": _COND, "placeholders": _PLACEHOLDERS}
+DSL: Advice = {"ForEach": _FOR_EACH}
+PLACEHOLDERS: Advice = dict.fromkeys(
+    [
+        *("environment_variable", "exec_property", "execution_invocation", "input", "join"),
+        *("make_list", "make_proto", "output", "runtime_info"),
+    ],
+    _PLACEHOLDERS,
+)
 FUNCTION_PARTS: Advice = {
     "BeamComponentParameter": "Give the flags with .with_beam_pipeline_args([…]) on the step.",
     "AsyncOutputArtifact": "Use OutputArtifact: a step publishes its outputs when it ends.",
@@ -128,8 +136,6 @@ MODULES: Advice = {
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
     "tfx.dsl.components.base.base_driver": _DRIVERS,
-    "tfx.dsl.experimental.conditionals": _COND,
-    "tfx.dsl.placeholder": _PLACEHOLDERS,
     "tfx.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
     "tfx.extensions.google_cloud_big_query": _BIG_QUERY,
     "tfx.orchestration.airflow": _RUNNER,
@@ -138,7 +144,6 @@ MODULES: Advice = {
     "tfx.proto.bulk_inferrer_pb2": _OWN_COMPONENT,
     "tfx.proto.evaluator_pb2": _EVALUATOR,
     "tfx.proto.infra_validator_pb2": _OWN_COMPONENT,
-    "tfx.v1.dsl.placeholders": _PLACEHOLDERS,
     "tfx.v1.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
     "tfx.v1.extensions.google_cloud_big_query": _BIG_QUERY,
 }

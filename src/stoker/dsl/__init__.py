@@ -11,6 +11,14 @@ from stoker.dsl.component import (
     Node,
     UserCode,
 )
+from stoker.dsl.conditions import (
+    Cond,
+    Placeholder,
+    Predicate,
+    logical_and,
+    logical_not,
+    logical_or,
+)
 from stoker.dsl.executor import (
     BaseBeamExecutor,
     BaseExecutor,
@@ -39,6 +47,7 @@ __all__ = [
     "ChannelMap",
     "ChannelParameter",
     "ComponentSpec",
+    "Cond",
     "ExecutionParameter",
     "ExecutorClassSpec",
     "ExecutorSpec",
@@ -49,11 +58,16 @@ __all__ = [
     "OutputDict",
     "Parameter",
     "Pipeline",
+    "Placeholder",
+    "Predicate",
     "RuntimeParameter",
     "UnionChannel",
     "UserCode",
     "as_channel",
     "component",
+    "logical_and",
+    "logical_not",
+    "logical_or",
     "reference_to",
     "union",
 ]

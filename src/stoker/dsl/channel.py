@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from stoker.artifacts import Artifact
+from stoker.dsl.conditions import Placeholder
 
 if TYPE_CHECKING:
     from stoker.dsl.component import Node
@@ -58,6 +59,11 @@ class Channel:
     def parts(self) -> "Sequence[Channel]":
         """The channels that this one is made of: itself, unless it is a union."""
         return [self]
+
+    def future(self) -> Placeholder:
+        """What this channel will hold when the pipeline runs, for a condition to ask about."""
+        name = f"{self.producer.id}.outputs[{self.output_key!r}]" if self.producer else repr(self)
+        return Placeholder(name, self, list)
 
 
 class UnionChannel(Channel):

@@ -25,6 +25,7 @@ from google.protobuf.message import Message
 
 from stoker.artifacts import Artifact
 from stoker.dsl.channel import Channel
+from stoker.dsl.conditions import conditions_here
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter, names_in, substitute
 from stoker.metadata.records import BaseType
@@ -48,6 +49,11 @@ class ChannelParameter:
     optional: bool = False
     allow_empty: bool = False
     """For an input: the step runs even when its channel turns out to hold nothing."""
+
+    @property
+    def required(self) -> bool:
+        """For an input: the step cannot run without it."""
+        return not (self.optional or self.allow_empty)
 
 
 @dataclass(frozen=True)
@@ -232,6 +238,7 @@ class Node:
         self.inputs = ChannelMap(inputs or {})
         self.outputs = ChannelMap(outputs or {})
         self.waits_for: list[Node] = []
+        self.conditions = conditions_here()
         for key, channel in self.outputs.items():
             channel.producer, channel.output_key = self, key
 
@@ -281,10 +288,11 @@ class Node:
 
     @property
     def upstream_nodes(self) -> list["Node"]:
-        """The nodes that this one reads from or waits for."""
+        """The nodes that this one reads from, asks about or waits for."""
+        asked = [channel for condition in self.conditions for channel in condition.channels]
         producers = [
             part.producer
-            for channel in self.inputs.values()
+            for channel in (*self.inputs.values(), *asked)
             for part in channel.parts
             if part.producer
         ]

@@ -8,7 +8,19 @@ from typing import Literal
 
 from stoker.artifacts import Artifact, PropertyValue
 
-__all__ = ["BaseType", "Event", "EventType", "Execution", "ExecutionState", "Lineage", "Run"]
+__all__ = [
+    "SKIPPED",
+    "BaseType",
+    "Event",
+    "EventType",
+    "Execution",
+    "ExecutionState",
+    "Lineage",
+    "Run",
+]
+
+SKIPPED = "skipped"
+"""The property of an execution that a condition has canceled: why."""
 
 BaseType = Literal["TRAIN", "TRANSFORM", "PROCESS", "EVALUATE", "DEPLOY"]
 
@@ -55,6 +67,11 @@ class Execution:
     error: str = ""
     created_ms: int
     updated_ms: int
+
+    @property
+    def standing(self) -> str:
+        """Where it stands, in one word."""
+        return SKIPPED if SKIPPED in self.properties else self.state.name.lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from stoker.artifacts import Artifact
 from stoker.compat.missing import DSL, missing
 from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
-from stoker.dsl import Channel, Pipeline, RuntimeParameter, union
-from tfx.v1.dsl import components, experimental, io
+from stoker.dsl import Channel, Cond, Pipeline, RuntimeParameter, union
+from tfx.v1.dsl import components, experimental, io, placeholders
 
 __getattr__ = missing(__name__, DSL)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placeholders: not in this version."""
+"""Values that are known only when a pipeline runs."""
 
-from stoker.compat.missing import missing_module
+from stoker.compat.missing import PLACEHOLDERS, missing
+from stoker.dsl import logical_and, logical_not, logical_or
 
-raise missing_module(__name__)
+__getattr__ = missing(__name__, PLACEHOLDERS)

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that run only if a condition holds."""
+
+from stoker.dsl import Cond

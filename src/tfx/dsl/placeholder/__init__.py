@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values that are known only when a pipeline runs."""
