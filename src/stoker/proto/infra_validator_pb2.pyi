@@ -1,0 +1,74 @@
+# mypy: disable-error-code="type-arg"
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ServingSpec(_message.Message):
+    __slots__ = ("tensorflow_serving", "local_docker", "kubernetes", "model_name")
+    TENSORFLOW_SERVING_FIELD_NUMBER: _ClassVar[int]
+    LOCAL_DOCKER_FIELD_NUMBER: _ClassVar[int]
+    KUBERNETES_FIELD_NUMBER: _ClassVar[int]
+    MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    tensorflow_serving: TensorFlowServing
+    local_docker: LocalDockerConfig
+    kubernetes: KubernetesConfig
+    model_name: str
+    def __init__(self, tensorflow_serving: _Optional[_Union[TensorFlowServing, _Mapping]] = ..., local_docker: _Optional[_Union[LocalDockerConfig, _Mapping]] = ..., kubernetes: _Optional[_Union[KubernetesConfig, _Mapping]] = ..., model_name: _Optional[str] = ...) -> None: ...
+
+class TensorFlowServing(_message.Message):
+    __slots__ = ("tags", "digests", "image_name")
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    DIGESTS_FIELD_NUMBER: _ClassVar[int]
+    IMAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    digests: _containers.RepeatedScalarFieldContainer[str]
+    image_name: str
+    def __init__(self, tags: _Optional[_Iterable[str]] = ..., digests: _Optional[_Iterable[str]] = ..., image_name: _Optional[str] = ...) -> None: ...
+
+class LocalDockerConfig(_message.Message):
+    __slots__ = ("client_base_url", "client_api_version", "client_timeout_seconds")
+    CLIENT_BASE_URL_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    client_base_url: str
+    client_api_version: str
+    client_timeout_seconds: int
+    def __init__(self, client_base_url: _Optional[str] = ..., client_api_version: _Optional[str] = ..., client_timeout_seconds: _Optional[int] = ...) -> None: ...
+
+class KubernetesConfig(_message.Message):
+    __slots__ = ("service_account_name", "active_deadline_seconds")
+    SERVICE_ACCOUNT_NAME_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_DEADLINE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    service_account_name: str
+    active_deadline_seconds: int
+    def __init__(self, service_account_name: _Optional[str] = ..., active_deadline_seconds: _Optional[int] = ...) -> None: ...
+
+class ValidationSpec(_message.Message):
+    __slots__ = ("max_loading_time_seconds", "num_tries")
+    MAX_LOADING_TIME_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    NUM_TRIES_FIELD_NUMBER: _ClassVar[int]
+    max_loading_time_seconds: int
+    num_tries: int
+    def __init__(self, max_loading_time_seconds: _Optional[int] = ..., num_tries: _Optional[int] = ...) -> None: ...
+
+class RequestSpec(_message.Message):
+    __slots__ = ("tensorflow_serving", "split_name", "num_examples", "make_warmup")
+    TENSORFLOW_SERVING_FIELD_NUMBER: _ClassVar[int]
+    SPLIT_NAME_FIELD_NUMBER: _ClassVar[int]
+    NUM_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    MAKE_WARMUP_FIELD_NUMBER: _ClassVar[int]
+    tensorflow_serving: TensorFlowServingRequestSpec
+    split_name: str
+    num_examples: int
+    make_warmup: bool
+    def __init__(self, tensorflow_serving: _Optional[_Union[TensorFlowServingRequestSpec, _Mapping]] = ..., split_name: _Optional[str] = ..., num_examples: _Optional[int] = ..., make_warmup: bool = ...) -> None: ...
+
+class TensorFlowServingRequestSpec(_message.Message):
+    __slots__ = ("signature_names",)
+    SIGNATURE_NAMES_FIELD_NUMBER: _ClassVar[int]
+    signature_names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, signature_names: _Optional[_Iterable[str]] = ...) -> None: ...
