@@ -5,6 +5,7 @@
     ├── StepFailed        a step's own code raised, or its process died
     ├── NothingWritten    a step ended without writing an output it owes
     ├── ModelRejected     a model does not load, or its serving signature does not work
+    ├── RewriteFailed     a model cannot be rewritten, or the result is not its equal
     ├── BadData           an input file cannot be read as what it should be
     ├── StoreError        the metadata store cannot be used
     └── MissingPart       a part of TFX, or an optional package, that is not here
@@ -17,6 +18,7 @@ __all__ = [
     "MissingPart",
     "ModelRejected",
     "NothingWritten",
+    "RewriteFailed",
     "StepFailed",
     "StokerError",
     "StoreError",
@@ -47,6 +49,13 @@ class NothingWritten(StokerError):
 
 class ModelRejected(StokerError):
     """A model that the Trainer wrote does not load, or fails when its signature is called."""
+
+
+class RewriteFailed(StokerError, ValueError):
+    """A model cannot be rewritten to a format, or what comes out does not answer as it does.
+
+    It is a ValueError too, which is what TFX's rewriters raise.
+    """
 
 
 class BadData(StokerError):
