@@ -111,11 +111,7 @@ def _run(
     _check_names(pipeline, given, forced)
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
     _check_writable(root)
-    environments = {
-        node.id: _environment_of(node, node.spec.values(given))
-        for node in pipeline.components
-        if isinstance(node, BaseComponent)
-    }
+    environments = _environments_of(pipeline, given)
     config = pipeline.store_config(root)
     with contextlib.closing(launcher), contextlib.closing(Console()) as console:
         if not (pipeline.enable_cache and config.exists()):
@@ -390,7 +386,7 @@ class _Steps:
     ) -> None:
         environment = self.environments[node.id]
         self.launcher.prepare(self._environments_from(node))
-        if environment.keras:
+        if environment.reason:
             self.console.step(f"{node.id}: Keras {environment.keras}, because {environment.reason}")
         with self._execution(node, inputs, properties, writes=True) as execution:
             task = Task(
@@ -481,11 +477,25 @@ class _Steps:
         self.console.step(f"{self._position} {node.id} {how} in {time.monotonic() - started:.2f} s")
 
 
+def _environments_of(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, Environment]:
+    """The process that each step needs; where either Keras will do, it is that of another step."""
+    found = {
+        node.id: _environment_of(node, node.spec.values(given))
+        for node in pipeline.components
+        if isinstance(node, BaseComponent)
+    }
+    keras = next((one.keras for one in found.values() if one.keras), None)
+    return {
+        node_id: replace(one, keras=keras) if one.tensorflow and not one.keras else one
+        for node_id, one in found.items()
+    }
+
+
 def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environment:
-    """The process that a step needs; one of ours that loads no user code needs nothing."""
+    """The process that a step needs; one of ours that loads no user code needs little."""
     code = node.user_code(parameters)
     if code is None:
-        return Environment(preload=node.PRELOAD)
+        return Environment(tensorflow=node.USES_TENSORFLOW, preload=node.PRELOAD)
     paths = _import_paths()
     file = code.module_file or (code.module and find_module(code.module, paths))
     chosen = choose_keras(file, explicit=code.keras, environ=users_environ(), import_paths=paths)
