@@ -7,14 +7,27 @@ interpreter, or on another machine.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 from stoker.artifacts import Artifact, artifact_class
 
-__all__ = ["ArtifactMap", "Environment", "Failure", "Outcome", "Task", "every"]
+__all__ = [
+    "ArtifactMap",
+    "Cluster",
+    "Environment",
+    "Failure",
+    "Member",
+    "Outcome",
+    "Task",
+    "Workers",
+    "every",
+]
 
 ArtifactMap = Mapping[str, list[Artifact]]
+Cluster = Literal["all-reduce", "servers", "estimator", "own"]
+"""How a gang's processes work together: MultiWorkerMirroredStrategy, ParameterServerStrategy, an
+Estimator, or whatever the user's code makes of TF_CONFIG."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +38,73 @@ class Environment:
     keras: Literal[2, 3] | None = None
     reason: str = ""
     preload: tuple[str, ...] = ()
+    python: str | None = None
+    """The path of another interpreter, where the user's code runs; None for this one."""
+    estimators: bool = False
+    """Whether the user's code names Estimators, which TensorFlow has no longer."""
+
+    cluster: Cluster | None = None
+    """What several processes of this step are to each other; None where there is only one."""
 
     def __post_init__(self) -> None:
         if self.keras not in (None, 2, 3):
             raise ValueError(f"keras must be 2 or 3, got {self.keras!r}.")
+
+    def at_home(self) -> Self:
+        """What our own part of a step needs, such as the model check: this interpreter."""
+        return replace(self, python=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """How many processes train one model, and what each may use.
+
+    `count` are those that train: with ParameterServerStrategy a chief that coordinates them comes
+    on top. `ps` are parameter servers, `evaluator` is a process of Estimators' own. `cpus_each`
+    is an equal share of the machine if it is not given. Whoever has joined the others waits
+    `join_seconds` for the last one.
+    """
+
+    count: int = 1
+    _: KW_ONLY
+    ps: int = 0
+    evaluator: bool = False
+    gpus_each: int = 0
+    cpus_each: int | None = None
+    join_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        least = {"count": 1, "ps": 0, "gpus_each": 0, "cpus_each": 1}
+        for name, number in least.items():
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < number):
+                raise ValueError(
+                    f"Workers({name}=…) takes a whole number from {number} on, got {value!r}."
+                )
+        if self.join_seconds <= 0:
+            raise ValueError(f"Workers(join_seconds=…) must be over 0, got {self.join_seconds!r}.")
+
+    @property
+    def is_gang(self) -> bool:
+        """Whether there is more than one process."""
+        return self.count > 1 or self.ps > 0 or self.evaluator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One process of a gang, as the process itself is told."""
+
+    role: Literal["chief", "worker", "ps", "evaluator"]
+    index: int = 0
+    serves: bool = False
+    """Whether it runs a server of TensorFlow's instead of the user's code."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What is set in its environment: TF_CONFIG, and what it may use of the machine."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages, and that of its log."""
+        return f"{self.role}-{self.index}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +140,20 @@ class Task:
     flags: Mapping[str, Sequence[str]] | None = None
     """The program's absl flags: by name, the arguments that set it; None if it uses none."""
     environment: Environment = field(default_factory=Environment)
+    workers: Workers | None = None
+    """The processes that are to do this together; None for one that does it alone."""
+    retries: int | None = None
+    """How often to begin again after a failure; None leaves it to the launcher."""
+    member: Member | None = None
+    """Which of these processes the task is for."""
 
     def to_json(self) -> str:
         """This task as one line of JSON."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
         record["inputs"] = _artifacts_to_json(self.inputs)
         record["outputs"] = _artifacts_to_json(self.outputs)
-        record["environment"] = {
-            name: getattr(self.environment, name) for name in Environment.__dataclass_fields__
-        }
+        for key in ("environment", "workers", "member"):
+            record[key] = record[key] and asdict(record[key])
         return json.dumps(record)
 
     @classmethod
@@ -82,6 +163,8 @@ class Task:
         environment = record["environment"]
         environment["preload"] = tuple(environment["preload"])
         record["environment"] = Environment(**environment)
+        for key, kind in (("workers", Workers), ("member", Member)):
+            record[key] = record[key] and kind(**record[key])
         for key in ("inputs", "outputs"):
             record[key] = _artifacts_from_json(record[key], classes or {})
         for key in ("beam_pipeline_args", "import_paths", "argv"):
