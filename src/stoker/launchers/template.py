@@ -25,6 +25,7 @@ from stoker.progress import set_sink
 from stoker.task import Environment
 from stoker.user_module.keras_alias import alias_keras, prepare_keras
 from stoker.user_module.logs import hush_libraries
+from stoker.user_module.tfma_names import provide_tfma
 from stoker.user_module.tft_compat import tolerate_pop
 
 __all__ = ["LENGTH_BYTES", "main"]
@@ -58,6 +59,7 @@ def prepare(environment: Environment) -> None:
     prepare_keras(environment)
     if environment.tensorflow:
         tolerate_pop()
+        provide_tfma()
         importlib.import_module("tensorflow")
     if environment.keras == 2:
         alias_keras()  # before others import `keras`

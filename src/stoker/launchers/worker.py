@@ -12,6 +12,7 @@ from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.errors import StokerError
 from stoker.task import Failure, Outcome, Task
+from stoker.user_module.estimators import enable_estimators
 from stoker.user_module.fingerprint import loaded_files
 from stoker.user_module.flags import take_over_flags
 from stoker.user_module.keras_choice import wrong_keras_hint
@@ -30,6 +31,8 @@ def execute(task_json: str) -> Outcome:
         sys.argv = list(task.argv)
     take_over_flags(task.flags)
     try:
+        if task.environment.estimators:
+            enable_estimators()
         task = Task.from_json(task_json, _artifact_classes(task))
         outputs = {key: list(artifacts) for key, artifacts in task.outputs.items()}
         _make_executor(task).Do(

@@ -16,7 +16,7 @@ from typing import Literal
 from stoker.task import Environment
 from stoker.user_module.imports import ModuleImports, import_statements, scan
 
-__all__ = ["KERAS_VARIABLE", "choose_keras", "users_environ", "wrong_keras_hint"]
+__all__ = ["KERAS_VARIABLE", "choose_keras", "users_environ", "uses_keras_2", "wrong_keras_hint"]
 
 KERAS_VARIABLE = "TF_USE_LEGACY_KERAS"
 _BACKEND_VARIABLE = "KERAS_BACKEND"
@@ -31,6 +31,13 @@ _KERAS_2_MODULES = (
     "tf_keras",
 )
 _KERAS_3_MODULES = ("keras", "keras_hub")
+_ESTIMATOR_MODULES = (
+    "tensorflow.estimator",
+    "tensorflow_estimator",
+    "tensorflow.keras.estimator",
+    "tf_keras.estimator",
+    "keras.estimator",
+)
 _TENSORFLOW_MODULES = (
     "tensorflow",
     "tensorflow_transform",
@@ -82,6 +89,11 @@ class _Seen:
     what: str
 
 
+def uses_keras_2(environ: Mapping[str, str]) -> bool:
+    """Whether TensorFlow, imported with this environment, has Keras 2."""
+    return environ.get(KERAS_VARIABLE) in _MEANS_LEGACY
+
+
 def users_environ() -> dict[str, str]:
     """The environment as the user set it.
 
@@ -130,6 +142,7 @@ def choose_keras(
         keras=keras,
         reason=reason,
         preload=_preload(imports, tensorflow=not without),
+        estimators=any(file.uses_estimators() for file in files),
     )
 
 
@@ -263,6 +276,13 @@ class _UserFile:
         for line, name in self._imported:
             if found := _is_in(name, _KERAS_3_MODULES):
                 yield _Seen(line, f"imports {found}")
+
+    def uses_estimators(self) -> bool:
+        """Whether the file imports or names Estimators."""
+        attributes = (node for node in ast.walk(self._tree) if isinstance(node, ast.Attribute))
+        return self.reaches(_ESTIMATOR_MODULES) or any(
+            _is_in(self._meaning(_dotted(node)), _ESTIMATOR_MODULES) for node in attributes
+        )
 
     def first(self, seen: Iterator[_Seen]) -> str:
         """The first of what was seen, with its place, or an empty string."""

@@ -17,7 +17,7 @@ from typing import Any
 from stoker.user_module.flags import fill_in_flags
 from stoker.user_module.imports import package_of, scan
 
-__all__ = ["load_dotted", "load_function", "load_module_file", "load_object"]
+__all__ = ["load_dotted", "load_first", "load_function", "load_module_file", "load_object"]
 
 _OURS = ("stoker", "tfx")
 _PIPELINE_MODULE = "__stoker_main__"
@@ -63,11 +63,19 @@ def load_function(
     if path is not None:
         return load_dotted(path)
     assert module_file is not None
+    _, function = load_first(module_file, names)
+    return function
+
+
+def load_first(
+    module_file: str | os.PathLike[str], names: Sequence[str]
+) -> tuple[str, Callable[..., Any]]:
+    """The first of `names` that `module_file` defines, with the function itself."""
     module = load_module_file(module_file)
     fill_in_flags()
     for name in names:
         if hasattr(module, name):
-            return _callable(getattr(module, name), f"{name} in {module_file}")
+            return name, _callable(getattr(module, name), f"{name} in {module_file}")
     wanted = " or ".join(names)
     raise ValueError(
         f"{module_file} defines no {wanted}; {_what_it_has(module)} Define {wanted} there."

@@ -4,7 +4,7 @@
 import logging
 import sys
 
-__all__ = ["hush_libraries"]
+__all__ = ["hush_deprecations", "hush_libraries"]
 
 # `absl.app.run` turns INFO on for all. Not listed: what calls a user's print_fn=logging.info.
 _TALKATIVE = (
@@ -19,6 +19,15 @@ def hush_libraries() -> None:
     """Drop what talkative libraries log with absl below WARNING, if absl's logging is loaded."""
     if "absl.logging" in sys.modules:
         logging.getLogger("absl").addFilter(_is_worth_showing)
+
+
+def hush_deprecations() -> None:
+    """Drop what TensorFlow has to say about calls that are deprecated in favour of Keras."""
+    logging.getLogger("tensorflow").addFilter(_is_no_deprecation)
+
+
+def _is_no_deprecation(record: logging.LogRecord) -> bool:
+    return "is deprecated and will be removed" not in record.getMessage()
 
 
 def _is_worth_showing(record: logging.LogRecord) -> bool:

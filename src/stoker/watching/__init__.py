@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a worker tells about training while it runs: metrics on disk, and reports to the runner.
 
-model.fit ──▶ keras_fit ──┬──▶ session ──┬──▶ run_log: metrics.jsonl, TensorBoard events
-log_metrics ──────────────┘              └──▶ report: the runner's console
+model.fit ──▶ keras_fit ────────┬──▶ session ──┬──▶ run_log: metrics.jsonl, TensorBoard events
+Estimator.train ─▶ estimators ──┤              └──▶ report: the runner's console
+log_metrics ────────────────────┘
 """
 
 import contextlib
@@ -14,6 +15,7 @@ from typing import Any
 
 from stoker import progress
 from stoker.user_module.fn_args import FnArgs
+from stoker.watching.estimators import watch_estimators
 from stoker.watching.keras_fit import watch_fit
 from stoker.watching.session import Session
 
@@ -42,7 +44,7 @@ def watch(
     report: Callable[[dict[str, Any]], None] = progress.report,
     enabled: bool = True,
 ) -> Iterator[None]:
-    """Watch the training inside: every `fit` of Keras, and what `log_metrics` is told.
+    """Watch the training inside: `fit` of Keras, Estimators, and what `log_metrics` is told.
 
     `keras` is the version that the step was given; with None, whichever is loaded is watched.
     `enabled=False`, or the variable STOKER_WATCH=0, leaves everything as it is.
@@ -57,7 +59,7 @@ def watch(
     session = Session(fn_args, report)
     _state.session = session
     try:
-        with watch_fit(session, keras=keras):
+        with watch_fit(session, keras=keras), watch_estimators(session):
             yield
     finally:
         _state.session = None

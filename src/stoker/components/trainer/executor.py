@@ -2,14 +2,15 @@
 """What the Trainer does in a worker: it builds FnArgs and calls the user's function."""
 
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
-from stoker.errors import MissingPart, NothingWritten
+from stoker.errors import NothingWritten
 from stoker.layout import eval_model_dir, serving_model_dir
 from stoker.user_module.fn_args import FnArgs, get_common_fn_args
-from stoker.user_module.loader import load_function
+from stoker.user_module.loader import load_dotted, load_first
 from stoker.watching import watch
 
 __all__ = ["Executor", "GenericExecutor", "TrainerFnArgs"]
@@ -20,21 +21,38 @@ Artifacts = dict[str, list[Artifact]]
 
 
 class GenericExecutor(BaseExecutor):
-    """Calls `run_fn(fn_args)`, which trains with whatever API it likes and writes the model."""
+    """Calls `run_fn(fn_args)`, which trains with whatever API it likes and writes the model.
+
+    A module that has only a `trainer_fn` is trained as an Estimator.
+    """
+
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("run_fn", "trainer_fn")
+    """The user's functions that this executor calls; of two in a module the first."""
 
     def Do(
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Train."""
-        run_fn = load_function(
-            module_file=exec_properties.get("module_file"),
-            path=exec_properties.get("run_fn"),
-            names=("run_fn",),
-        )
+        name, function = self._load(exec_properties)
         fn_args = self._fn_args(input_dict, output_dict, exec_properties)
         with watch(fn_args, enabled=exec_properties.get("watch", True)):
-            run_fn(fn_args)
-        _check_written(fn_args)
+            if name == "trainer_fn":
+                from stoker.components.trainer.estimator import train_estimator
+
+                train_estimator(function, fn_args)
+            else:
+                function(fn_args)
+                _check_written(fn_args)
+
+    def _load(self, exec_properties: dict[str, Any]) -> tuple[str, Callable[..., Any]]:
+        for name in self.FUNCTIONS:
+            if path := exec_properties.get(name):
+                return name, load_dotted(path)
+        if not exec_properties.get("module_file"):
+            raise ValueError(
+                f"The Trainer needs a module_file, or a dotted {' or '.join(self.FUNCTIONS)}."
+            )
+        return load_first(exec_properties["module_file"], self.FUNCTIONS)
 
     def _fn_args(
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
@@ -49,14 +67,20 @@ class GenericExecutor(BaseExecutor):
 
 
 class Executor(GenericExecutor):
-    """The executor for `trainer_fn`, which returns an Estimator."""
+    """Calls `trainer_fn(fn_args, schema)`, and trains the Estimator that it returns."""
 
-    def Do(self, *_: Any, **__: Any) -> None:
-        """Say that Estimators are not supported yet."""
-        raise MissingPart(
-            "The Estimator Trainer (trainer_fn) is not in this version of Stoker. Write a "
-            "run_fn(fn_args) that trains the model and saves it to fn_args.serving_model_dir."
-        )
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("trainer_fn",)
+
+    def Do(
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        """Train, in a process that has Estimators before the module is loaded."""
+        from stoker.user_module.estimators import enable_estimators
+        from stoker.user_module.tfma_names import provide_tfma
+
+        enable_estimators()
+        provide_tfma()
+        super().Do(input_dict, output_dict, exec_properties)
 
 
 def _check_written(fn_args: FnArgs) -> None:

@@ -130,9 +130,9 @@ def test_a_context_gives_the_working_dir(examples, module_file, outputs, tmp_pat
 
 
 def test_a_module_without_run_fn_is_refused(do, tmp_path):
-    (tmp_path / "empty_module.py").write_text("def trainer_fn(fn_args, schema): ...")
+    (tmp_path / "empty_module.py").write_text("def train(fn_args): ...")
 
-    with pytest.raises(ValueError, match=r"empty_module\.py defines no run_fn; it has trainer_fn"):
+    with pytest.raises(ValueError, match=r"defines no run_fn or trainer_fn; it has train\."):
         do(module_file=str(tmp_path / "empty_module.py"))
 
 

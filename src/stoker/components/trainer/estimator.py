@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Estimator Trainer: `trainer_fn` says what to train, and this trains, evaluates and exports.
+
+    trainer_fn(fn_args, schema) ─▶ estimator, train_spec, eval_spec, eval_input_receiver_fn
+
+    <model_run>/Format-Serving/                            checkpoints and events
+    <model_run>/Format-Serving/export/<name>/<time>/ ────▶ <model>/Format-Serving/
+    <model_run>/Format-TFMA/<time>/ ─────────────────────▶ <model>/Format-TFMA/
+
+In a TF_CONFIG cluster every process comes here, and only the chief writes the model. It is the
+evaluator, though, that runs the exporter: the chief waits for its last export.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from stoker.errors import NothingWritten
+from stoker.examples.schema import read_schema
+from stoker.layout import eval_model_dir, serving_model_dir
+from stoker.user_module.estimators import enable_estimators
+from stoker.user_module.eval_saved_model import export_eval_savedmodel
+from stoker.user_module.fn_args import FnArgs
+
+__all__ = ["train_estimator"]
+
+_LAST_EXPORT_DONE = "last_export_done"
+_PATIENCE_SECONDS = 600.0
+_LOOK_SECONDS = 0.5
+_WANTED = {
+    "estimator": "the tf.estimator.Estimator to train",
+    "train_spec": "a tf.estimator.TrainSpec",
+    "eval_spec": "a tf.estimator.EvalSpec with one exporter",
+    "eval_input_receiver_fn": "a function that returns tfma.export.EvalInputReceiver(features=…, "
+    "labels=…, receiver_tensors={'examples': …})",
+}
+
+
+def train_estimator(trainer_fn: Callable[..., Any], fn_args: FnArgs) -> None:
+    """Train what `trainer_fn` returns; on the chief, write both models where `fn_args` says."""
+    schema = _schema(fn_args)
+    enable_estimators()
+    run_dir = str(fn_args.model_run_dir or fn_args.working_dir)
+    told = replace(
+        fn_args,
+        serving_model_dir=serving_model_dir(run_dir),
+        eval_model_dir=eval_model_dir(run_dir),
+    )
+    training = _Training.of(trainer_fn(told, schema))
+    training.check()
+    training.run(mark=os.path.join(run_dir, _LAST_EXPORT_DONE))
+    if not training.estimator.config.is_chief:
+        print(f"This is the {training.role}: the chief writes the model.", flush=True)
+        return
+    eval_model = export_eval_savedmodel(
+        estimator=training.estimator,
+        export_dir_base=str(told.eval_model_dir),
+        eval_input_receiver_fn=training.eval_input_receiver_fn,
+    )
+    _replace(str(fn_args.serving_model_dir), training.exported())
+    _replace(str(fn_args.eval_model_dir), eval_model)
+
+
+def _schema(fn_args: FnArgs) -> Any:
+    if not fn_args.schema_path:
+        raise ValueError(
+            "trainer_fn(fn_args, schema) is given the schema of the examples, and this Trainer has "
+            "none. Give it one: Trainer(schema=schema_gen.outputs['schema'], …)."
+        )
+    return read_schema(fn_args.schema_path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Training:
+    """What `trainer_fn` returned."""
+
+    estimator: Any
+    train_spec: Any
+    eval_spec: Any
+    eval_input_receiver_fn: Callable[[], Any]
+
+    @classmethod
+    def of(cls, returned: Any) -> Self:
+        """The parts by name; what is missing is named."""
+        found = returned if isinstance(returned, dict) else {}
+        for name, what in _WANTED.items():
+            if found.get(name) is None:
+                raise ValueError(
+                    f"trainer_fn should return a dict with {', '.join(map(repr, _WANTED))}, and "
+                    f"returned {_described(returned)}. Add {name!r}: {what}."
+                )
+        return cls(**{name: found[name] for name in _WANTED})
+
+    @property
+    def role(self) -> str:
+        """What this process is in its cluster."""
+        return str(self.estimator.config.task_type)
+
+    @property
+    def in_cluster(self) -> bool:
+        """Whether an evaluator, not this process, exports."""
+        return bool(self.estimator.config.cluster_spec) and self.role != "master"
+
+    def check(self) -> None:
+        """Refuse, before hours of training, what cannot end in one exported model."""
+        exporters = [exporter.name for exporter in self.eval_spec.exporters]
+        if len(exporters) != 1:
+            raise ValueError(
+                "The Trainer publishes what one exporter writes, and the EvalSpec has "
+                f"{' and '.join(map(repr, exporters)) or 'none'}. Give it one: EvalSpec(exporters="
+                "[tf.estimator.FinalExporter('name', serving_input_receiver_fn)], …)."
+            )
+        ends_itself = type(self.eval_spec.exporters[0]).__name__ != "FinalExporter"
+        if self.train_spec.max_steps is None and (self.in_cluster or not ends_itself):
+            raise ValueError(
+                "The last export is the one after the last of TrainSpec's max_steps, which is "
+                "None. Give the Trainer train_args=TrainArgs(num_steps=…), and "
+                "TrainSpec(max_steps=fn_args.train_steps, …)."
+            )
+
+    def run(self, mark: str) -> None:
+        """Train and evaluate; with an evaluator elsewhere, until `mark` says that it exported."""
+        import tensorflow as tf
+
+        (exporter,) = self.eval_spec.exporters
+        eval_spec = self.eval_spec._replace(exporters=(_MarkingExporter(exporter, mark),))
+        tf.estimator.train_and_evaluate(self.estimator, self.train_spec, eval_spec)
+        if self.role == "chief":
+            limit = eval_spec.start_delay_secs + eval_spec.throttle_secs + _PATIENCE_SECONDS
+            _wait_for(mark, limit)
+        if self.estimator.config.is_chief and os.path.exists(mark):
+            os.remove(mark)
+
+    def exported(self) -> str:
+        """The newest folder that the exporter wrote."""
+        (exporter,) = self.eval_spec.exporters
+        folder = os.path.join(self.estimator.model_dir, "export", exporter.name)
+        found = os.listdir(folder) if os.path.isdir(folder) else []
+        if not (times := sorted((name for name in found if name.isdecimal()), key=int)):
+            raise NothingWritten(
+                f"The training ended, but its exporter {exporter.name!r} wrote nothing to "
+                f"{folder}. Did the training data end before max_steps="
+                f"{self.train_spec.max_steps}? Then repeat it in the input_fn, or ask for fewer "
+                "steps."
+            )
+        if len(times) > 1:
+            print(f"{exporter.name!r} exported {len(times)} models: the last one is published.")
+        return os.path.join(folder, times[-1])
+
+
+class _MarkingExporter:
+    """The user's exporter, which leaves a file when it has exported for the last time."""
+
+    def __init__(self, exporter: Any, mark: str) -> None:
+        self.name = exporter.name
+        self._exporter = exporter
+        self._mark = mark
+
+    def export(self, *args: Any, is_the_final_export: bool, **kwargs: Any) -> Any:
+        """Export, as TensorFlow asks for after an evaluation."""
+        result = self._exporter.export(*args, is_the_final_export=is_the_final_export, **kwargs)
+        if is_the_final_export:
+            os.makedirs(os.path.dirname(self._mark), exist_ok=True)
+            with open(self._mark, "wb"):
+                pass
+        return result
+
+
+def _wait_for(mark: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    if not os.path.exists(mark):
+        print("The training is done; the chief waits for the evaluator's export.", flush=True)
+    while not os.path.exists(mark):
+        if time.monotonic() > deadline:
+            raise NothingWritten(
+                f"The evaluator has exported no model within {seconds:.0f} s after the training. "
+                'Start one process with the task {"type": "evaluator", "index": 0} in TF_CONFIG, '
+                "on the same files."
+            )
+        time.sleep(_LOOK_SECONDS)
+
+
+def _replace(target: str, source: str) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+
+
+def _described(returned: Any) -> str:
+    if not isinstance(returned, dict):
+        return f"{returned!r}"
+    return f"one with {', '.join(map(repr, returned)) or 'nothing in it'}"
