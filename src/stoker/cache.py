@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from stoker.artifacts import Artifact, PropertyValue
 from stoker.dsl.component import BaseComponent, UserCode
+from stoker.environments import inspect_python
 from stoker.file_digests import FileDigests
 from stoker.manifest import Manifest, describe, manifest_file
 from stoker.metadata.records import Execution
@@ -139,13 +140,24 @@ def parts_of(
 
 
 def _versions(environment: Environment) -> dict[str, str]:
+    if environment.python:
+        there = inspect_python(environment.python)
+        return {
+            "version of Python": there.version,
+            "version of tensorflow": there.tensorflow or "none",
+        }
     if not environment.tensorflow:
         return {}
     keras = {2: "tf-keras", 3: "keras"}.get(environment.keras or 0)
-    return {
+    versions = {
         "version of tensorflow": importlib.metadata.version("tensorflow"),
         "version of Keras": importlib.metadata.version(keras) if keras else "none",
     }
+    if environment.estimators:
+        versions["version of tensorflow-estimator"] = importlib.metadata.version(
+            "tensorflow-estimator"
+        )
+    return versions
 
 
 def _code_parts(

@@ -25,6 +25,8 @@ from stoker.dsl.conditions import Absent
 from stoker.dsl.executor import reference_to
 from stoker.dsl.parameters import names_in, substitute
 from stoker.dsl.pipeline import Pipeline
+from stoker.environments import Interpreter
+from stoker.environments import resolve as resolve_python
 from stoker.errors import StepFailed, StokerError
 from stoker.file_digests import FileDigests
 from stoker.launchers import Launcher
@@ -386,7 +388,9 @@ class _Steps:
     ) -> None:
         environment = self.environments[node.id]
         self.launcher.prepare(self._environments_from(node))
-        if environment.reason:
+        if environment.python:
+            self.console.step(f"{node.id}: {environment.reason}")
+        elif environment.reason:
             self.console.step(f"{node.id}: Keras {environment.keras}, because {environment.reason}")
         with self._execution(node, inputs, properties, writes=True) as execution:
             task = Task(
@@ -412,7 +416,9 @@ class _Steps:
             outcome = self.launcher.launch(task, self.console)
             outputs = _succeeded(node, outcome)
             if node.check:
-                task = replace(task, executor=node.check, outputs=outputs)
+                task = replace(
+                    task, executor=node.check, outputs=outputs, environment=environment.at_home()
+                )
                 outputs = _succeeded(node, self.launcher.launch(task, self.console))
             loaded = {path: self.digest(path) for path in outcome.loaded_files}
             execution.publish(outputs, {"loaded_files": loaded})
@@ -499,9 +505,25 @@ def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environm
     paths = _import_paths()
     file = code.module_file or (code.module and find_module(code.module, paths))
     chosen = choose_keras(file, explicit=code.keras, environ=users_environ(), import_paths=paths)
+    if code.python:
+        return _environment_elsewhere(node, resolve_python(code.python), chosen)
     if node.USES_TENSORFLOW and not chosen.tensorflow:
         chosen = replace(chosen, tensorflow=True, keras=2, reason="its module names no Keras.")
     return replace(chosen, preload=(*chosen.preload, *node.PRELOAD))
+
+
+def _environment_elsewhere(
+    node: BaseComponent, there: Interpreter, chosen: Environment
+) -> Environment:
+    """The process of a step whose code runs in another interpreter."""
+    if chosen.tensorflow and not there.tensorflow:
+        raise StokerError(
+            f"{node.id} needs TensorFlow, and there is none in {there.path}. Install it there, or "
+            "make an environment that has it: stoker env create tf-2.15."
+        )
+    return Environment(
+        tensorflow=chosen.tensorflow, python=there.path, reason=f"{there}, at {there.path}"
+    )
 
 
 def _import_paths() -> tuple[str, ...]:

@@ -17,6 +17,8 @@ class UserCodeComponent(BaseComponent):
     """The parameters that can name the function."""
     keras: int | None = None
     """The Keras that was asked for, if one was."""
+    python: str | None = None
+    """The other interpreter that was asked for, if one was."""
 
     def user_code(self, parameters: dict[str, Any]) -> UserCode:
         """The file or module with the user's function."""
@@ -25,6 +27,7 @@ class UserCodeComponent(BaseComponent):
             module_file=parameters.get("module_file"),
             module=dotted.rpartition(".")[0] or None,
             keras=self.keras,
+            python=self.python,
         )
 
     def ask_for_keras(self, keras: int | None) -> None:

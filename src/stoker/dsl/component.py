@@ -211,11 +211,13 @@ def _message_to_json(message: Message) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserCode:
-    """The user's own file or module that a step will load, and the Keras that was asked for."""
+    """The user's own file or module that a step will load, and what was asked for to run it."""
 
     module_file: str | None = None
     module: str | None = None
     keras: int | None = None
+    python: str | None = None
+    """Another interpreter: its path, or the name of an environment."""
 
 
 class Node:

@@ -6,7 +6,12 @@ recipes.py       what can be made; <name>.txt has the exact versions
 made.py          what was made: `$STOKER_HOME/envs/<name>`
 """
 
-from stoker.environments.interpreters import Interpreter, find_python, inspect_python
+from stoker.environments.interpreters import (
+    Interpreter,
+    find_python,
+    inspect_python,
+    scrubbed,
+)
 from stoker.environments.made import Made, create, find, made, remove, resolve
 from stoker.environments.recipes import RECIPES, Recipe
 
@@ -22,4 +27,5 @@ __all__ = [
     "made",
     "remove",
     "resolve",
+    "scrubbed",
 ]

@@ -27,6 +27,7 @@ from stoker.errors import StokerError
 __all__ = ["Made", "create", "find", "made", "remove", "resolve"]
 
 _MADE = "made"
+_OLDEST = (3, 7)
 _LAST_LINES = 15
 
 
@@ -65,16 +66,26 @@ def find(name: str) -> str | None:
 
 def resolve(python: str) -> Interpreter:
     """The Python that is meant by a path, or by the name of an environment."""
+    found = inspect_python(_path_of(python))
+    if tuple(map(int, found.version.split(".")))[:2] < _OLDEST:
+        raise StokerError(
+            f"{found.path} is Python {found.version}, and user code runs in "
+            f"{'.'.join(map(str, _OLDEST))} or later. Give another one."
+        )
+    return found
+
+
+def _path_of(python: str) -> str:
     if os.sep in python:
-        return inspect_python(os.path.abspath(os.path.expanduser(python)))
+        return os.path.abspath(os.path.expanduser(python))
     if found := find(python):
-        return inspect_python(found)
+        return found
     if python in RECIPES:
         raise StokerError(
             f"There is no environment {python!r} here yet. Make it with: stoker env create {python}"
         )
     if on_path := shutil.which(python):
-        return inspect_python(on_path)
+        return on_path
     raise StokerError(
         f"{python!r} is neither an environment nor a Python on the PATH. Give the path of a "
         f"Python, or make one of these with stoker env create: {', '.join(RECIPES)}."

@@ -21,8 +21,14 @@ class InProcess:
     """
 
     def prepare(self, environments: Iterable[Environment]) -> None:
-        """Refuse a pipeline that needs two versions of Keras."""
-        wanted = {environment.keras for environment in environments if environment.keras}
+        """Refuse a pipeline that needs two versions of Keras, or another interpreter."""
+        needed = list(environments)
+        if any(environment.python for environment in needed):
+            raise ValueError(
+                "Trainer(python=…) runs in another interpreter, and InProcess runs every step in "
+                "this one. Use the default launcher."
+            )
+        wanted = {environment.keras for environment in needed if environment.keras}
         if len(wanted) > 1:
             raise ValueError(
                 "This pipeline needs Keras 2 and Keras 3, and one process has only one. "

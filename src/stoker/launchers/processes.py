@@ -23,7 +23,9 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 
+from stoker.environments import scrubbed
 from stoker.launchers import Watcher
+from stoker.launchers.guests import guest_command, guest_request
 from stoker.launchers.template import LENGTH_BYTES
 from stoker.task import Environment, Failure, Outcome, Task
 
@@ -44,7 +46,7 @@ class Processes:
     def prepare(self, environments: Iterable[Environment]) -> None:
         """Start one template per kind of environment, in the background."""
         merged: dict[tuple[bool, int | None], Environment] = {}
-        for environment in environments:
+        for environment in (one.at_home() for one in environments):
             known = merged.get(_kind(environment), environment)
             preload = tuple(dict.fromkeys([*known.preload, *environment.preload]))
             merged[_kind(environment)] = replace(known, preload=preload)
@@ -54,21 +56,31 @@ class Processes:
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in a fresh process; Ctrl-C stops the process and gives a canceled Outcome."""
-        self.prepare([task.environment])
-        kind = _kind(task.environment)
-        template = self._templates[kind]
-        if not self._fork:  # a single-use process: start the next one while this one works
-            self._templates[kind] = _Template(template.environment, fork=False)
+        guest = task.environment.python is not None
         try:
-            with _Worker(template, task, watcher) as worker:
+            request = guest_request(task) if guest else task.to_json()
+        except ValueError as error:  # the inputs make no FnArgs, which a worker at home would say
+            return Outcome(failure=Failure(kind="ValueError", message=str(error)))
+        template = _Template(task.environment) if guest else self._take_template(task.environment)
+        try:
+            with _Worker(template, request, task.log_file, watcher) as worker:
                 try:
                     return worker.outcome()
                 except KeyboardInterrupt:
                     worker.stop()
                     return Outcome(canceled=True)
         finally:
-            if not self._fork:
+            if guest or not self._fork:
                 template.close()
+
+    def _take_template(self, environment: Environment) -> "_Template":
+        """One that is warm; where it is for a single use, the next one is started."""
+        self.prepare([environment])
+        kind = _kind(environment)
+        template = self._templates[kind]
+        if not self._fork:
+            self._templates[kind] = _Template(template.environment)
+        return template
 
     def close(self) -> None:
         """End every template."""
@@ -77,35 +89,46 @@ class Processes:
         self._templates.clear()
 
 
+def _template_command(environment: Environment, control_fd: int, *, fork: bool) -> list[str]:
+    """What to run to have a template wait for requests."""
+    return [
+        *(sys.executable, "-P", "-m", "stoker.launchers.template"),
+        *(str(control_fd), json.dumps(asdict(environment))),
+        "fork" if fork else "single-use",
+    ]
+
+
 def _kind(environment: Environment) -> tuple[bool, int | None]:
     return environment.tensorflow, environment.keras
 
 
 class _Template:
-    """A template process, seen from the runner."""
+    """A process that becomes or forks workers, seen from the runner."""
 
-    def __init__(self, environment: Environment, *, fork: bool) -> None:
+    def __init__(self, environment: Environment, *, fork: bool = False) -> None:
         self.environment = environment
         self.control, theirs = socket.socketpair()
         # TensorFlow greets on standard error when it is imported; it is shown only on failure.
         self._greeting = tempfile.TemporaryFile()  # noqa: SIM115
         with theirs:
+            if environment.python:
+                command = guest_command(environment.python, theirs.fileno())
+                variables = scrubbed(os.environ)
+            else:
+                command = _template_command(environment, theirs.fileno(), fork=fork)
+                variables = dict(os.environ)
             self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-P", "-m", "stoker.launchers.template"),
-                    *(str(theirs.fileno()), json.dumps(asdict(environment))),
-                    "fork" if fork else "single-use",
-                ],
+                command,
                 stdin=subprocess.DEVNULL,
                 stderr=self._greeting,
                 pass_fds=[theirs.fileno()],
-                env={"TF_CPP_MIN_LOG_LEVEL": _QUIET, **os.environ},
+                env={"TF_CPP_MIN_LOG_LEVEL": _QUIET, **variables},
                 start_new_session=True,  # the terminal's Ctrl-C is for the runner alone
             )
 
-    def send(self, task: Task, fds: list[int]) -> None:
+    def send(self, request: str, fds: list[int]) -> None:
         """Ask for a worker."""
-        payload = task.to_json().encode()
+        payload = request.encode()
         head = len(payload).to_bytes(LENGTH_BYTES, "big")
         with contextlib.suppress(BrokenPipeError):  # seen, and told, by whoever waits for the exit
             socket.send_fds(self.control, [head], fds)
@@ -130,7 +153,7 @@ class _Template:
 class _Worker:
     """A worker process, seen from the runner."""
 
-    def __init__(self, template: _Template, task: Task, watcher: Watcher) -> None:
+    def __init__(self, template: _Template, request: str, log_file: str, watcher: Watcher) -> None:
         self._template = template
         self._watcher = watcher
         self._outcome: Outcome | None = None
@@ -147,10 +170,10 @@ class _Worker:
             out_read: lambda data: self._show(data, error=False),
             err_read: lambda data: self._show(data, error=True),
         }
-        os.makedirs(os.path.dirname(task.log_file), exist_ok=True)
-        self._log = open(task.log_file, "ab", buffering=0)  # noqa: SIM115
+        os.makedirs(os.path.dirname(log_file), exist_ok=True)
+        self._log = open(log_file, "ab", buffering=0)  # noqa: SIM115
         try:
-            template.send(task, [theirs.fileno(), exit_write, out_write, err_write])
+            template.send(request, [theirs.fileno(), exit_write, out_write, err_write])
         finally:
             theirs.close()
             for fd in (exit_write, out_write, err_write):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Trainer as a pipeline sees it: its table, and the rules on its arguments."""
 
+import os
 from typing import Any, ClassVar
 
 from stoker.artifacts import (
@@ -24,6 +25,8 @@ from stoker.dsl.parameters import RuntimeParameter
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 
 __all__ = ["Trainer", "TrainerSpec"]
+
+_EXECUTORS = "stoker.components.trainer.executor:"
 
 
 class TrainerSpec(ComponentSpec):
@@ -63,14 +66,14 @@ class Trainer(UserCodeComponent):
     `keras` is 2 or 3 where the choice should not be read from the module's imports. Unless `check`
     is False, the model is loaded and called in a fresh process before it is published. Unless
     `watch` is False, Keras's `fit` reports its progress, and leaves metrics in `model_run`.
+    `python` is the path of another interpreter to run the code in, with a TensorFlow of its own, or
+    the name of an environment that `stoker env create` made.
     `base_models` and `instance_name` are names of older editions.
     """
 
     SPEC_CLASS: ClassVar = TrainerSpec
     FUNCTIONS: ClassVar = ("run_fn", "trainer_fn")
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(
-        "stoker.components.trainer.executor:GenericExecutor"
-    )
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}GenericExecutor")
     TYPE_NAME: ClassVar = "tfx.components.trainer.component.Trainer"
     BASE_TYPE: ClassVar = "TRAIN"
 
@@ -96,11 +99,15 @@ class Trainer(UserCodeComponent):
         keras: int | None = None,
         check: bool = True,
         watch: bool = True,
+        python: str | os.PathLike[str] | None = None,
     ) -> None:
         check_one_of("Trainer", module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
         self.ask_for_keras(keras)
+        if python:
+            _check_for_another_python(keras, custom_executor_spec)
+            self.python = os.fspath(python)
         self.check = "stoker.components.trainer.validate:ModelCheck" if check else None
         spec = TrainerSpec(
             examples=_choose_examples(examples, transformed_examples, transform_graph),
@@ -118,6 +125,19 @@ class Trainer(UserCodeComponent):
             watch=None if watch else False,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
+
+
+def _check_for_another_python(keras: int | None, executor: ExecutorClassSpec | None) -> None:
+    if keras:
+        raise ValueError(
+            "Trainer takes keras or python, not both: another interpreter has the Keras that is "
+            "installed there."
+        )
+    if executor and not executor.class_path.startswith(_EXECUTORS):
+        raise ValueError(
+            f"Trainer(python=…) cannot run the executor {executor.class_path}, which needs Stoker "
+            "where it runs. Leave out custom_executor_spec, or python."
+        )
 
 
 def _choose_examples(
