@@ -8,16 +8,13 @@ import sys
 import pytest
 
 from stoker.artifacts import Examples, ExternalArtifact
-from stoker.components.example_gen import (
-    CsvExampleGen,
-    CsvExecutor,
-    ImportExampleGen,
-    ImportExecutor,
-)
+from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.example_gen.executor import CsvExecutor, ImportExecutor
 from stoker.dsl import Channel
 from stoker.errors import BadData
-from stoker.examples.tfrecord import SHARD_NAME, read_records, write_records
-from stoker.proto import example_gen_pb2, range_config_pb2
+from stoker.examples.files import matching_files
+from stoker.examples.tfrecord import read_records, write_records
+from stoker.proto import example_gen_pb2
 from stoker.proto.example_pb2 import Example
 
 CSV = "id,weight,name\n" + "".join(f"{i},{i}.5,{'' if i % 3 else f'n{i}'}\n" for i in range(40))
@@ -42,7 +39,8 @@ def run(tmp_path):
 
 
 def records(examples, split):
-    return list(read_records(f"{examples.path(split=split)}/{SHARD_NAME}"))
+    files = matching_files(examples.path(split=split))
+    return [record for path in files for record in read_records(path)]
 
 
 def example(i):
@@ -147,15 +145,6 @@ def test_a_record_that_is_no_example_is_named(tmp_path, run):
 def test_a_folder_without_files_is_named(tmp_path, run):
     with pytest.raises(BadData, match=r"No file matches '.*/empty"):
         run(CsvExampleGen(str(tmp_path / "empty")))
-
-
-def test_spans_are_refused_for_now():
-    given = example_gen_pb2.Input()
-    given.splits.add(name="all", pattern="span-{SPAN}/*")
-    with pytest.raises(ValueError, match="spans or versions, which are not supported yet"):
-        CsvExampleGen("data", input_config=given)
-    with pytest.raises(ValueError, match="range_config is not supported yet"):
-        CsvExampleGen("data", range_config=range_config_pb2.RangeConfig())
 
 
 def test_splits_that_cannot_be_are_refused_when_declared():

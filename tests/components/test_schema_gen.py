@@ -4,7 +4,8 @@
 import pytest
 
 from stoker.artifacts import Examples, ExampleStatistics, Schema
-from stoker.components.example_gen import CsvExampleGen, CsvExecutor
+from stoker.components.example_gen import CsvExampleGen
+from stoker.components.example_gen.executor import CsvExecutor
 from stoker.components.schema_gen import (
     ImportSchemaExecutor,
     ImportSchemaGen,

@@ -6,7 +6,7 @@ import gzip
 import pytest
 
 from stoker.errors import BadData
-from stoker.examples.csv import Kind, infer_kinds, read_csv
+from stoker.examples.csv import Kind, columns_of, read_cells, scan
 
 
 @pytest.fixture
@@ -19,8 +19,10 @@ def csv_file(tmp_path):
     return write
 
 
-def rows(path):
-    return [row for batch in read_csv([path]) for row in batch.to_pylist()]
+def rows(*files):
+    table = scan(files)
+    batches = [columns_of(cells, table) for cells in read_cells(files, table)]
+    return [row for batch in batches for row in batch.to_pylist()]
 
 
 def test_columns_are_integers_floats_or_bytes(csv_file):
@@ -51,7 +53,7 @@ def test_an_empty_cell_is_a_missing_value(csv_file):
 )
 def test_a_column_has_the_type_that_tfx_gives_it(csv_file, cells, kind):
     path = csv_file("other,column\n" + "".join(f"x,{cell}\n" for cell in cells))
-    assert infer_kinds([path])["column"] == kind
+    assert scan([path]).kinds["column"] == kind
 
 
 def test_odd_numbers_have_the_value_that_python_gives_them(csv_file):
@@ -71,7 +73,7 @@ def test_a_type_that_changes_in_the_last_of_many_blocks_changes_all_rows(csv_fil
 
 def test_a_type_is_decided_over_all_files(csv_file):
     files = [csv_file("a\n1\n", "1.csv"), csv_file("a\n2.5\n", "2.csv")]
-    assert [row["a"] for batch in read_csv(files) for row in batch.to_pylist()] == [[1.0], [2.5]]
+    assert [row["a"] for row in rows(*files)] == [[1.0], [2.5]]
 
 
 def test_a_byte_order_mark_quotes_and_line_ends_are_not_data(csv_file):
@@ -115,4 +117,4 @@ def test_a_gzip_file_that_was_cut_off_is_named(csv_file):
 def test_files_with_different_headers_are_refused(csv_file):
     files = [csv_file("a\n1\n", "1.csv"), csv_file("b\n1\n", "2.csv")]
     with pytest.raises(BadData, match=r"2\.csv has the columns \['b'\]"):
-        infer_kinds(files)
+        scan(files)

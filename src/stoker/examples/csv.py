@@ -3,32 +3,36 @@
 
 A column is int64 if every cell in it is an integer, else float if every cell is a number, else
 bytes. An empty cell is a missing value. Since the last row may change a type, files are read twice:
-once to learn the types, once for the values.
+once to learn the types, which is a small part of the work, and once for the values.
 """
 
 import csv
 import enum
-import functools
+import io
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from dataclasses import dataclass
+from typing import IO, Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
-from isal import igzip, isal_zlib
+from isal import isal_zlib
 
 from stoker.errors import BadData
 from stoker.examples.encode import as_lists
+from stoker.examples.files import open_any
 
-__all__ = ["Kind", "infer_kinds", "read_csv"]
+__all__ = ["Kind", "Table", "columns_of", "read_cells", "scan"]
 
-_BLOCK_BYTES = 16 * 1024 * 1024  # no row may be longer
+_BLOCK_BYTES = 4 << 20
+_BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each column
+_MAX_BLOCK_BYTES = 256 << 20  # no row may be longer
 _UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
 _END = "\x03 end of file"  # put after the last line, where an open quote swallows it
 _INT64 = range(-(2**63), 2**63)
 
-# What Arrow and Python read alike. Anything else, such as "+1", " 1" or "nan", is left to Python.
+# What is surely a number to Python too. Anything else, such as "+1", " 1" or "nan", is left to it.
 _PLAIN_INT = r"^-?[0-9]{1,18}$"
 _PLAIN_FLOAT = r"^-?[0-9]{1,18}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,2})?$"
 
@@ -42,19 +46,21 @@ class Kind(enum.IntEnum):
     BYTES = 3
 
 
-def read_csv(files: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of all files, in order; every column is a list of at most one value."""
-    kinds = infer_kinds(files)
-    for path in files:
-        for cells in _read_cells(path, list(kinds)):
-            columns = [as_lists(_values(cells.column(name), kind)) for name, kind in kinds.items()]
-            yield pa.RecordBatch.from_arrays(columns, list(kinds))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What there is to know about some files before their values are read."""
+
+    kinds: dict[str, Kind]
+    """Of each column, over all rows of all files."""
+    block_bytes: int
+    """How much of a file is read at once: no row is longer."""
 
 
-def infer_kinds(files: Sequence[str]) -> dict[str, Kind]:
-    """The kind of each column, over all rows of all files."""
+def scan(files: Sequence[str]) -> Table:
+    """Read the files once, to say what their columns hold and to find what is wrong with them."""
     names = _read_header(files[0])
     kinds = dict.fromkeys(names, Kind.EMPTY)
+    block_bytes = max(_BLOCK_BYTES, min(len(names) * _BYTES_PER_COLUMN, 8 * _BLOCK_BYTES))
     num_rows = 0
     for path in files:
         if (header := _read_header(path)) != names:
@@ -62,20 +68,51 @@ def infer_kinds(files: Sequence[str]) -> dict[str, Kind]:
                 f"{path} has the columns {header}, but {files[0]} has {names}. "
                 "Files of one split need the same header."
             )
-        _check_quotes(path, len(names))
-        for cells in _read_cells(path, names):
-            num_rows += cells.num_rows
-            for name, kind in kinds.items():
-                if kind < Kind.BYTES:
-                    kinds[name] = max(kind, _kind(cells.column(name)))
+        rows, block_bytes = _scan_file(path, kinds, block_bytes)
+        num_rows += rows
     if not num_rows:
         raise BadData(f"{', '.join(files)}: there is a header, but no row below it.")
-    return kinds
+    return Table(kinds=kinds, block_bytes=block_bytes)
+
+
+def _scan_file(path: str, kinds: dict[str, Kind], block_bytes: int) -> tuple[int, int]:
+    """Widen the kinds to those of a file; how many rows it has, and the size of block it needs."""
+    num_rows = 0
+    try:
+        with _Quotes(path) as quotes:
+            for cells in _batches(quotes, list(kinds), block_bytes):
+                num_rows += cells.num_rows
+                for name, kind in kinds.items():
+                    if kind < Kind.BYTES:
+                        kinds[name] = _wider(cells.column(name), kind)
+    except pa.ArrowInvalid as error:
+        if "straddl" in str(error) and block_bytes < _MAX_BLOCK_BYTES:
+            return _scan_file(path, kinds, 8 * block_bytes)
+        raise BadData(_diagnosis(path, len(kinds)) or f"{path}: {error}.") from error
+    except _UNREADABLE as error:
+        raise BadData(f"{path} cannot be read: {error}.") from error
+    # Arrow reads a quote that is never closed as one cell, to the end of the file.
+    if quotes.number % 2 and (wrong := _diagnosis(path, len(kinds))):
+        raise BadData(wrong)
+    return num_rows, block_bytes
+
+
+def read_cells(files: Sequence[str], table: Table) -> Iterator[pa.RecordBatch]:
+    """Batches of text cells, null where a cell is empty, of files that `scan` found in order."""
+    for path in files:
+        with open_any(path) as file:
+            yield from _batches(file, list(table.kinds), table.block_bytes)
+
+
+def columns_of(cells: pa.RecordBatch, table: Table) -> pa.RecordBatch:
+    """The values of text cells; every column is a list of at most one value."""
+    columns = [as_lists(_values(cells.column(name), kind)) for name, kind in table.kinds.items()]
+    return pa.RecordBatch.from_arrays(columns, list(table.kinds))
 
 
 def _read_header(path: str) -> list[str]:
     try:
-        with _open(path, "rt") as lines:
+        with _open_text(path) as lines:
             names = next(csv.reader(lines), [])
     except _UNREADABLE as error:
         raise BadData(f"{path} cannot be read as CSV: {error}.") from error
@@ -86,37 +123,56 @@ def _read_header(path: str) -> list[str]:
     return names
 
 
-def _open(path: str, mode: str) -> IO[Any]:
-    opener = igzip.open if path.endswith(".gz") else open
-    if mode == "rb":
-        return opener(path, mode)
-    return opener(path, mode, encoding="utf-8-sig", errors="surrogateescape", newline="")
+def _open_text(path: str) -> IO[str]:
+    return io.TextIOWrapper(
+        open_any(path), encoding="utf-8-sig", errors="surrogateescape", newline=""
+    )
 
 
-def _read_cells(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Batches of text cells, null where a cell is empty."""
-    try:
-        with arrow_csv.open_csv(
-            path,
-            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-            parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-            ),
-        ) as batches:
-            yield from batches
-    except (pa.ArrowInvalid, OSError) as error:
-        raise BadData(_diagnosis(path, len(names)) or f"{path}: {error}.") from error
+class _Quotes:
+    """A file whose quotes are counted while Arrow reads it."""
+
+    def __init__(self, path: str) -> None:
+        self.number = 0
+        self.closed = False
+        self._file = open_any(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.closed = True
+        self._file.close()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self.number += data.count(b'"')
+        return data
+
+
+def _batches(file: Any, names: list[str], block_bytes: int) -> Iterator[pa.RecordBatch]:
+    with arrow_csv.open_csv(
+        file,
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block_bytes),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    ) as batches:
+        yield from batches
 
 
 def _diagnosis(path: str, num_columns: int) -> str | None:
     """What is wrong with the first bad row, and its line; None if rows and cells are sound."""
     line = 1
     try:
-        with _open(path, "rt") as lines:
+        with _open_text(path) as lines:
             rows = csv.reader(itertools.chain(lines, [_END]))
             for row in rows:
                 if row != [_END] and (wrong := _wrong_with(row, num_columns)):
@@ -140,26 +196,52 @@ def _wrong_with(row: list[str], num_columns: int) -> str | None:
     return None
 
 
-def _check_quotes(path: str, num_columns: int) -> None:
-    """Refuse a quote that is never closed: Arrow would read the rest of the file as one cell."""
+def _wider(cells: pa.Array, kind: Kind) -> Kind:
+    """The narrowest kind that holds every cell, and all that `kind` holds."""
+    if cells.null_count == len(cells):
+        return kind
+    if kind <= Kind.INT and _integers(cells) is not None:
+        return Kind.INT
+    if kind == Kind.FLOAT and _doubles(cells) is not None:
+        return Kind.FLOAT
+    return max(kind, _kind(cells.drop_null()))
+
+
+def _integers(cells: pa.Array) -> pa.Array | None:
+    """All cells as integers, at Arrow's speed; None if some may be something else to Python."""
+    text = _text(cells)
+    if b"x" in text or b"X" in text:  # Arrow would read 0x1F
+        return None
     try:
-        with _open(path, "rb") as file:
-            chunks = iter(functools.partial(file.read, _BLOCK_BYTES), b"")
-            num_quotes = sum(chunk.count(b'"') for chunk in chunks)
-    except _UNREADABLE as error:
-        raise BadData(f"{path} cannot be read: {error}.") from error
-    if num_quotes % 2 and (wrong := _diagnosis(path, num_columns)):
-        raise BadData(wrong)
+        return cells.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+
+
+def _doubles(cells: pa.Array) -> pa.Array | None:
+    """The same for floats."""
+    if b"(" in _text(cells):  # Arrow would read nan(1)
+        return None
+    try:
+        doubles = cells.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    largest = pc.max(pc.abs(doubles)).as_py()
+    # An integer beyond 64 bits is not a number to TFX.
+    return None if largest is not None and largest >= 2**63 else doubles
+
+
+def _text(cells: pa.Array) -> bytes:
+    return bytes(cells.buffers()[2] or b"")
 
 
 def _kind(cells: pa.Array) -> Kind:
-    """The narrowest kind that holds every cell."""
-    cells = cells.drop_null()
+    """The narrowest kind that holds every cell, in Python's judgement."""
     integers = pc.match_substring_regex(cells, _PLAIN_INT)
     rest = cells.filter(pc.invert(integers))
     floats = pc.match_substring_regex(rest, _PLAIN_FLOAT)
     odd = rest.filter(pc.invert(floats))
-    kind = Kind.EMPTY if not len(cells) else Kind.INT if len(odd) == len(rest) else Kind.FLOAT
+    kind = Kind.INT if len(odd) == len(rest) else Kind.FLOAT
     for cell in odd.unique():
         kind = max(kind, _kind_of_cell(cell.as_py().encode()))
         if kind == Kind.BYTES:
@@ -186,20 +268,10 @@ def _values(cells: pa.Array, kind: Kind) -> pa.Array:
         case Kind.BYTES:
             return cells.cast(pa.binary()).cast(pa.large_binary())
         case Kind.INT:
-            if _all_match(cells, _PLAIN_INT):
-                return cells.cast(pa.int64())
+            if (integers := _integers(cells)) is not None:
+                return integers
             return pa.array([cell and int(cell) for cell in cells.to_pylist()], pa.int64())
         case Kind.FLOAT:
-            return _floats(cells)
-
-
-def _floats(cells: pa.Array) -> pa.Array:
-    if _all_match(cells, _PLAIN_FLOAT):
-        doubles = cells.cast(pa.float64())
-    else:
-        doubles = pa.array([cell and float(cell) for cell in cells.to_pylist()], pa.float64())
-    return doubles.cast(pa.float32())  # a number beyond its range is infinite, as in TFX
-
-
-def _all_match(cells: pa.Array, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(cells, pattern), min_count=0).as_py())
+            if (doubles := _doubles(cells)) is None:
+                doubles = pa.array([cell and float(cell) for cell in cells.to_pylist()])
+            return doubles.cast(pa.float32())  # a number beyond its range is infinite, as in TFX

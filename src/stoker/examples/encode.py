@@ -6,42 +6,64 @@ the hash of its bytes. (tfx_bsl's encoder is as fast, but writes features in a r
 """
 
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["as_lists", "encode", "encode_feature"]
+__all__ = [
+    "Nulls",
+    "as_array",
+    "as_lists",
+    "contents",
+    "each",
+    "encode",
+    "encode_feature",
+    "grouped",
+]
 
 _BINARY = pa.large_binary()
 _KIND_TAGS = {"bytes": b"\x0a", "float": b"\x12", "int64": b"\x1a"}  # Feature's oneof `kind`
 _FIELD_1, _FIELD_2 = b"\x0a", b"\x12"
 _Kind = Literal["bytes", "float", "int64", "none"]
+Nulls = Literal["empty", "unset", "absent"]
+"""What a null is written as: an empty list of its type, a feature without a kind, or nothing."""
 _Part = Any
 """A value per row, as a LargeBinaryArray, or bytes that are the same for all."""
 
 
-def as_lists(column: pa.Array) -> pa.Array:
-    """A column of single values as one of lists: a null becomes an empty list."""
+def as_lists(column: pa.Array, *, empty_is_null: bool = False) -> pa.Array:
+    """A column of single values as one of lists: a null becomes an empty list, or stays a null."""
     if pa.types.is_null(column.type):
         return column
-    ends = pa.py_buffer(_ends(_validity(column)))
-    offsets = pa.Array.from_buffers(pa.int64(), len(column) + 1, [None, ends])
-    return pa.LargeListArray.from_arrays(offsets, column.drop_null())
+    return grouped(column.drop_null(), _validity(column), empty_is_null=empty_is_null)
 
 
-def encode(batch: pa.RecordBatch) -> pa.LargeBinaryArray:
+def grouped(
+    values: pa.Array, lengths: np.ndarray, *, empty_is_null: bool = False
+) -> pa.LargeListArray:
+    """Neighbouring values as lists of the given lengths."""
+    ends = pa.py_buffer(_ends(lengths))
+    validity = None
+    if empty_is_null:
+        validity = pa.py_buffer(np.packbits(lengths > 0, bitorder="little"))
+    kind = pa.large_list(values.type)
+    return pa.Array.from_buffers(kind, len(lengths), [validity, ends], children=[values])
+
+
+def encode(batch: pa.RecordBatch, nulls: Nulls = "empty") -> pa.LargeBinaryArray:
     """One serialized tf.Example per row.
 
-    Columns are lists of int64, float32 or binary; a null list is written as an empty one of its
-    type. A column of Arrow's null type is written as a feature without a kind.
+    Columns are lists of int64, float32 or binary; `nulls` says what a null list is written as. A
+    column of Arrow's null type has no type to be empty of: its features are without a kind, or not
+    there.
     """
     parts: list[_Part] = []
     for name in sorted(batch.schema.names, key=_map_order):
-        kind, body = _body(batch.column(name))
-        parts += [_before(body, functools.partial(_entry_header, name.encode(), kind)), body]
+        parts += _entries(name.encode(), batch.column(name), nulls)
     features = _joined(*parts) if parts else _nothing(batch.num_rows)
     return _joined(_before(features, functools.partial(_header, _FIELD_1)), features)
 
@@ -50,6 +72,36 @@ def encode_feature(column: pa.Array) -> pa.LargeBinaryArray:
     """One serialized tf.train.Feature per row."""
     kind, body = _body(column)
     return _joined(_before(body, functools.partial(_feature_header, kind)), body)
+
+
+def as_array(values: Sequence[bytes]) -> pa.LargeBinaryArray:
+    """Values as an array, the inverse of `each`. (pa.array would import pandas.)"""
+    return _binary(_ends([len(value) for value in values]), pa.py_buffer(b"".join(values)))
+
+
+def each(array: pa.LargeBinaryArray) -> list[bytes]:
+    """The values of an array without nulls. (`to_pylist` takes ten times as long.)"""
+    ends = _offsets(array)
+    whole = contents(array).tobytes()
+    return [whole[begin:end] for begin, end in itertools.pairwise((ends - ends[0]).tolist())]
+
+
+def contents(array: pa.LargeBinaryArray) -> memoryview:
+    """The values of an array, one after the other."""
+    ends = _offsets(array)
+    return memoryview(array.buffers()[2] or b"")[ends[0] : ends[-1]]
+
+
+def _entries(name: bytes, column: pa.Array, nulls: Nulls) -> list[_Part]:
+    """What each row has in the map for one feature."""
+    if nulls == "absent" and pa.types.is_null(column.type):
+        return []
+    kind, body = _body(column)
+    header = _before(body, functools.partial(_entry_header, name, kind))
+    if nulls == "empty" or kind == "none" or not column.null_count:
+        return [header, body]
+    instead = _entry_header(name, "none", 0) if nulls == "unset" else b""
+    return [pc.if_else(column.is_valid(), _joined(header, body), _scalar(instead))]
 
 
 def _map_order(name: str) -> bytes:
@@ -119,9 +171,7 @@ def _joined(*parts: _Part) -> pa.LargeBinaryArray:
 
 def _regrouped(pieces: pa.LargeBinaryArray, ends: np.ndarray) -> pa.LargeBinaryArray:
     """Neighbouring pieces put together: row i is made of the pieces ends[i] to ends[i + 1]."""
-    _, offsets, data = pieces.buffers()
-    starts = np.frombuffer(offsets, np.int64)[pieces.offset :][ends] if len(pieces) else ends
-    return _binary(starts, data)
+    return _binary(_offsets(pieces)[ends], pieces.buffers()[2])
 
 
 def _varints(numbers: np.ndarray) -> pa.LargeBinaryArray:
@@ -159,6 +209,13 @@ def _numpy(array: pa.Array, dtype: type[np.generic]) -> np.ndarray:
 
 def _validity(column: pa.Array) -> np.ndarray:
     return _numpy(column.is_valid().cast(pa.uint8()), np.uint8)
+
+
+def _offsets(array: pa.LargeBinaryArray) -> np.ndarray:
+    """Where each value begins, and where the last one ends."""
+    if not len(array):
+        return np.zeros(1, np.int64)
+    return np.frombuffer(array.buffers()[1], np.int64)[array.offset :][: len(array) + 1]
 
 
 def _integers(numbers: np.ndarray) -> pa.Int64Array:

@@ -4,10 +4,13 @@
 import glob
 import os
 from collections.abc import Iterable
+from typing import IO
 
 from stoker.errors import BadData
 
-__all__ = ["fingerprint", "matching_files"]
+__all__ = ["fingerprint", "matching_files", "open_any"]
+
+_GZIP = b"\x1f\x8b"
 
 
 def matching_files(patterns: str | Iterable[str]) -> list[str]:
@@ -43,3 +46,12 @@ def fingerprint(split: str, files: Iterable[str]) -> str:
         f"split:{split},num_files:{len(stats)},total_bytes:{sum(s.st_size for s in stats)},"
         f"xor_checksum:{xor},sum_checksum:{sum(seconds)}"
     )
+
+
+def open_any(path: str) -> IO[bytes]:
+    """A file of text, decompressed if its content says that it is gzip."""
+    from isal import igzip
+
+    with open(path, "rb") as file:
+        compressed = file.read(len(_GZIP)) == _GZIP
+    return igzip.open(path, "rb") if compressed else open(path, "rb")

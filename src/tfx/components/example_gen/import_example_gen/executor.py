@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ImportExampleGen does in a worker."""
 
-from stoker.components.example_gen import ImportExecutor as Executor
+from stoker.components.example_gen.executor import ImportExecutor as Executor

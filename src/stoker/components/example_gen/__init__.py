@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ExampleGen: where data enters a pipeline. Files of several kinds become split tf.Examples."""
+
+from stoker.components.example_gen.component import (
+    CsvExampleGen,
+    FileBasedExampleGen,
+    FileBasedExampleGenSpec,
+    ImportExampleGen,
+    JsonExampleGen,
+    ParquetExampleGen,
+)
+
+__all__ = [
+    "CsvExampleGen",
+    "FileBasedExampleGen",
+    "FileBasedExampleGenSpec",
+    "ImportExampleGen",
+    "JsonExampleGen",
+    "ParquetExampleGen",
+]

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the ExampleGens: which files they read, and how they split them."""
+
+import contextlib
+from typing import Any, ClassVar
+
+from google.protobuf import json_format
+
+from stoker.artifacts import Examples
+from stoker.components.example_gen.spans import check_patterns, check_range, choose
+from stoker.dsl import (
+    BaseComponent,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+    RuntimeParameter,
+)
+from stoker.errors import BadData
+from stoker.proto import example_gen_pb2, range_config_pb2
+
+__all__ = [
+    "CsvExampleGen",
+    "FileBasedExampleGen",
+    "FileBasedExampleGenSpec",
+    "ImportExampleGen",
+    "JsonExampleGen",
+    "ParquetExampleGen",
+    "output_split_names",
+    "parsed_range",
+]
+
+_EXECUTORS = "stoker.components.example_gen.executor"
+_PAYLOADS = (example_gen_pb2.FORMAT_TF_EXAMPLE, example_gen_pb2.FORMAT_PROTO)
+
+InputConfig = example_gen_pb2.Input | dict[str, Any] | RuntimeParameter | None
+OutputConfig = example_gen_pb2.Output | dict[str, Any] | RuntimeParameter | None
+RangeConfig = range_config_pb2.RangeConfig | dict[str, Any] | RuntimeParameter | None
+
+
+class FileBasedExampleGenSpec(ComponentSpec):
+    """The table of an ExampleGen that reads files."""
+
+    PARAMETERS: ClassVar = {
+        "input_base": ExecutionParameter(type=str),
+        "input_config": ExecutionParameter(type=example_gen_pb2.Input),
+        "output_config": ExecutionParameter(type=example_gen_pb2.Output),
+        "output_data_format": ExecutionParameter(type=int),
+        "output_file_format": ExecutionParameter(type=int),
+        "range_config": ExecutionParameter(type=range_config_pb2.RangeConfig, optional=True),
+    }
+    OUTPUTS: ClassVar = {"examples": ChannelParameter(type=Examples)}
+
+
+class FileBasedExampleGen(BaseComponent):
+    """Files to examples, by an executor that says how they are read."""
+
+    SPEC_CLASS = FileBasedExampleGenSpec
+    BASE_TYPE = "PROCESS"
+    TYPE_NAME = "tfx.components.example_gen.component.FileBasedExampleGen"
+    PRELOAD: ClassVar[tuple[str, ...]] = (_EXECUTORS,)
+
+    def __init__(
+        self,
+        input_base: str | RuntimeParameter | None = None,
+        input_config: InputConfig = None,
+        output_config: OutputConfig = None,
+        range_config: RangeConfig = None,
+        custom_executor_spec: ExecutorClassSpec | None = None,
+        *,
+        payload_format: int = example_gen_pb2.FORMAT_TF_EXAMPLE,
+        input: Channel | str | None = None,
+        instance_name: str | None = None,
+    ) -> None:
+        if custom_executor_spec is None and type(self) is FileBasedExampleGen:
+            raise ValueError(
+                "FileBasedExampleGen needs a custom_executor_spec, such as BeamExecutorSpec("
+                "parquet_executor.Executor). For files of a known kind use CsvExampleGen, "
+                "ImportExampleGen, ParquetExampleGen or JsonExampleGen."
+            )
+        spec = _spec(
+            _base(input_base, input), input_config, output_config, range_config, payload_format
+        )
+        super().__init__(spec, custom_executor_spec, instance_name=instance_name)
+
+    def external_files(self, parameters: dict[str, Any]) -> list[str]:
+        """Every file that the input patterns match; none if that is an error, which `Do` tells."""
+        from stoker.examples.files import matching_files
+
+        given = json_format.Parse(parameters["input_config"], example_gen_pb2.Input())
+        with contextlib.suppress(BadData, ValueError):
+            span_range = parsed_range(parameters.get("range_config"))
+            chosen = choose(parameters["input_base"], given.splits, span_range)
+            return matching_files(chosen.patterns.values())
+        return []
+
+
+class CsvExampleGen(FileBasedExampleGen):
+    """CSV files with a header, split 2:1 into train and eval unless told otherwise."""
+
+    EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:CsvExecutor")
+    TYPE_NAME = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
+    PRELOAD = (_EXECUTORS, "stoker.examples.csv")
+
+
+class ImportExampleGen(FileBasedExampleGen):
+    """TFRecords of tf.Examples, gzip or plain, split like those of CsvExampleGen."""
+
+    EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:ImportExecutor")
+    TYPE_NAME = "tfx.components.example_gen.import_example_gen.component.ImportExampleGen"
+    PRELOAD = (_EXECUTORS, "stoker.examples.decode")
+
+    def __init__(
+        self,
+        input_base: str | RuntimeParameter | None = None,
+        input_config: InputConfig = None,
+        output_config: OutputConfig = None,
+        range_config: RangeConfig = None,
+        payload_format: int = example_gen_pb2.FORMAT_TF_EXAMPLE,
+        *,
+        input: Channel | str | None = None,
+        instance_name: str | None = None,
+    ) -> None:
+        if payload_format not in _PAYLOADS:
+            known = [example_gen_pb2.PayloadFormat.Name(one) for one in _PAYLOADS]
+            raise ValueError(
+                f"ImportExampleGen: payload_format is one of {known}, got {payload_format!r}."
+            )
+        super().__init__(
+            input_base,
+            input_config,
+            output_config,
+            range_config,
+            payload_format=payload_format,
+            input=input,
+            instance_name=instance_name,
+        )
+
+
+class ParquetExampleGen(FileBasedExampleGen):
+    """Parquet files of numbers, text and lists of them, split like those of CsvExampleGen."""
+
+    EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:ParquetExecutor")
+    TYPE_NAME = "stoker.components.example_gen.ParquetExampleGen"
+    PRELOAD = (_EXECUTORS, "stoker.examples.parquet")
+
+
+class JsonExampleGen(FileBasedExampleGen):
+    """Files with a JSON object in each line, gzip or plain, split like those of CsvExampleGen."""
+
+    EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:JsonExecutor")
+    TYPE_NAME = "stoker.components.example_gen.JsonExampleGen"
+    PRELOAD = (_EXECUTORS, "stoker.examples.json_lines")
+
+
+def _base(
+    input_base: str | RuntimeParameter | None, source: Channel | str | None
+) -> str | RuntimeParameter:
+    """The folder to read, however an edition of TFX spelled it."""
+    if (input_base is None) == (source is None):
+        raise ValueError("An ExampleGen needs `input_base`: the folder that holds its files.")
+    if input_base is not None:
+        return input_base
+    if isinstance(source, str):
+        return source
+    assert source is not None
+    uris = [artifact.uri for artifact in source.get()]
+    if len(uris) != 1:
+        raise ValueError(
+            f"input= takes what external_input(path) gives: one artifact, got {len(uris)}. "
+            "Use input_base=path."
+        )
+    return uris[0]
+
+
+def _spec(
+    input_base: str | RuntimeParameter,
+    input_config: InputConfig,
+    output_config: OutputConfig,
+    range_config: RangeConfig,
+    payload_format: int,
+) -> FileBasedExampleGenSpec:
+    if input_config is None:
+        input_config = example_gen_pb2.Input()
+        input_config.splits.add(name="single_split", pattern="*")
+    if output_config is None:
+        output_config = _default_output(input_config)
+    if isinstance(input_config, example_gen_pb2.Input) and isinstance(
+        output_config, example_gen_pb2.Output
+    ):
+        output_split_names(input_config, output_config)
+    if isinstance(input_config, example_gen_pb2.Input) and isinstance(
+        range_config, range_config_pb2.RangeConfig
+    ):
+        check_range(input_config.splits, range_config)
+    return FileBasedExampleGenSpec(
+        input_base=input_base,
+        input_config=input_config,
+        output_config=output_config,
+        output_data_format=payload_format,
+        output_file_format=example_gen_pb2.FORMAT_TFRECORDS_GZIP,
+        range_config=range_config,
+    )
+
+
+def parsed_range(text: str | None) -> range_config_pb2.RangeConfig | None:
+    """The range that a step was given as a parameter, if any."""
+    return json_format.Parse(text, range_config_pb2.RangeConfig()) if text else None
+
+
+def _default_output(
+    input_config: example_gen_pb2.Input | dict[str, Any] | RuntimeParameter,
+) -> example_gen_pb2.Output:
+    """Two parts train and one part eval, unless the input is split already."""
+    if isinstance(input_config, RuntimeParameter):
+        raise ValueError(
+            "With a RuntimeParameter as input_config, give an output_config too: "
+            "its default depends on how many splits the input has."
+        )
+    splits = input_config["splits"] if isinstance(input_config, dict) else input_config.splits
+    output = example_gen_pb2.Output()
+    if len(splits) <= 1:
+        output.split_config.splits.add(name="train", hash_buckets=2)
+        output.split_config.splits.add(name="eval", hash_buckets=1)
+    return output
+
+
+def output_split_names(
+    input_config: example_gen_pb2.Input, output_config: example_gen_pb2.Output
+) -> list[str]:
+    """The names of the splits that will be written; a configuration that cannot be is an error."""
+    for split in input_config.splits:
+        if not split.name or not split.pattern:
+            raise ValueError(f"Each input split needs a name and a pattern, got {split!r}.")
+    check_patterns(input_config.splits)
+    hashed = output_config.split_config.splits
+    if hashed and len(input_config.splits) != 1:
+        raise ValueError(
+            f"output_config splits one input, but input_config has {len(input_config.splits)} "
+            "splits. Give one input split, or leave out output_config to keep them."
+        )
+    for bucket in hashed:
+        if not bucket.name or not bucket.hash_buckets:
+            raise ValueError(f"Each output split needs a name and hash_buckets, got {bucket!r}.")
+    names = [split.name for split in hashed or input_config.splits]
+    if not names or len(names) != len(set(names)):
+        raise ValueError(f"An ExampleGen needs splits with different names, got {names}.")
+    return names

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spans: data that arrives in portions, numbered or dated. Patterns say where a span's files are.
+
+    day-{SPAN}/v{VERSION}/train-*       {SPAN:3} is a number of three digits
+    {YYYY}-{MM}-{DD}/train-*            a date is the span of its days since 1970-01-01
+
+An ExampleGen reads one span, the newest unless told otherwise, and the newest version of it.
+"""
+
+import datetime
+import glob
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from stoker.errors import BadData
+from stoker.proto.example_gen_pb2 import Input
+from stoker.proto.range_config_pb2 import RangeConfig
+
+__all__ = ["Chosen", "check_patterns", "check_range", "choose"]
+
+_WORD = re.compile(r"\{(SPAN|VERSION|YYYY|MM|DD)(?::(\d+))?\}")
+_DATE = ("YYYY", "MM", "DD")
+_DIGITS = {"YYYY": "4", "MM": "2", "DD": "2"}
+_GLOB_PART = re.compile(r"\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+_FIRST_DAY = datetime.date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The span and version to read, and the pattern of its files for each split."""
+
+    span: int
+    version: int
+    patterns: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Found:
+    """A span in one version; `texts` are its numbers as they are written in the paths."""
+
+    span: int
+    version: int
+    texts: tuple[tuple[str, str], ...]
+
+
+def choose(
+    input_base: str, splits: Sequence[Input.Split], range_config: RangeConfig | None
+) -> Chosen:
+    """Find the newest span, or the one that is asked for, which all splits must have."""
+    check_patterns(splits)
+    check_range(splits, range_config)
+    if not _words(splits[0].pattern):
+        patterns = {split.name: _below(input_base, split.pattern) for split in splits}
+        return Chosen(span=0, version=0, patterns=patterns)
+    newest = {
+        split.name: _newest(_below(input_base, split.pattern), range_config) for split in splits
+    }
+    if len({(found.span, found.version) for found in newest.values()}) > 1:
+        told = ", ".join(
+            f"{name}: span {found.span}, version {found.version}" for name, found in newest.items()
+        )
+        raise BadData(f"All splits need the same span and version, but the newest are {told}.")
+    any_found = next(iter(newest.values()))
+    return Chosen(
+        span=any_found.span,
+        version=any_found.version,
+        patterns={
+            split.name: _filled(_below(input_base, split.pattern), dict(newest[split.name].texts))
+            for split in splits
+        },
+    )
+
+
+def check_patterns(splits: Sequence[Input.Split]) -> None:
+    """Refuse patterns that name no span, or more than one, or not the same as the others."""
+    for split in splits:
+        words = _words(split.pattern)
+        dated = [word for word in words if word in _DATE]
+        wrong = ""
+        if len(words) != len(set(words)):
+            wrong = "has a word twice"
+        elif dated and len(dated) < len(_DATE):
+            wrong = "needs all of {YYYY}, {MM} and {DD}"
+        elif dated and "SPAN" in words:
+            wrong = "has both {SPAN} and a date: a date is a span"
+        elif words == ["VERSION"]:
+            wrong = "has a {VERSION}, but neither {SPAN} nor a date that it is a version of"
+        elif set(words) != set(_words(splits[0].pattern)):
+            wrong = f"has other words than {splits[0].pattern!r}; all splits need the same"
+        if wrong:
+            raise ValueError(f"The pattern {split.pattern!r} {wrong}.")
+
+
+def check_range(splits: Sequence[Input.Split], range_config: RangeConfig | None) -> None:
+    """Refuse a range of more than one span, or of spans that the patterns do not have."""
+    if range_config is None:
+        return
+    match range_config.WhichOneof("range"):
+        case "static_range":
+            first = range_config.static_range.start_span_number
+            last = range_config.static_range.end_span_number
+            wrong = "" if first == last else f"the static range {first} to {last}"
+        case "rolling_range":
+            rolling = range_config.rolling_range
+            one = rolling.num_spans == 1 and rolling.start_span_number == 0
+            wrong = "" if one else f"a rolling range of {rolling.num_spans} spans"
+            if rolling.start_span_number:
+                wrong += f" from {rolling.start_span_number} on"
+        case _:
+            wrong = "neither a static range nor a rolling range"
+    if wrong:
+        raise ValueError(
+            f"An ExampleGen reads one span, but range_config is {wrong}. Give a static range that "
+            "starts and ends with the same span, or a rolling range with num_spans=1 alone. To "
+            "train on several spans, use a Resolver with SpanRangeStrategy."
+        )
+    if not all(_words(split.pattern) for split in splits):
+        raise ValueError(
+            "range_config chooses a span, but a pattern has neither {SPAN} nor "
+            f"{{YYYY}}, {{MM}} and {{DD}}: {[split.pattern for split in splits]}."
+        )
+
+
+def _words(pattern: str) -> list[str]:
+    return [match[1] for match in _WORD.finditer(pattern)]
+
+
+def _below(input_base: str, pattern: str) -> str:
+    """The pattern below the base; the base may also be a file or a glob by itself."""
+    if pattern == "*" and not os.path.isdir(input_base):
+        return input_base
+    return os.path.join(input_base, pattern)
+
+
+def _newest(pattern: str, range_config: RangeConfig | None) -> _Found:
+    found = sorted(set(_find(pattern)))
+    wanted = None
+    if range_config is not None and range_config.HasField("static_range"):
+        wanted = range_config.static_range.start_span_number
+    fitting = [one for one in found if wanted is None or one.span == wanted]
+    if not fitting:
+        spans = sorted({one.span for one in found})
+        there = f"there are the spans {spans}" if spans else "nothing matches"
+        which = "a span" if wanted is None else f"span {wanted}"
+        raise BadData(f"No file of {which} matches {pattern!r}: {there}.")
+    newest = fitting[-1]
+    for one in fitting:
+        if (one.span, one.version) == (newest.span, newest.version) and one != newest:
+            raise BadData(
+                f"{pattern!r} has span {one.span} twice, as {_filled(pattern, dict(one.texts))} "
+                f"and as {_filled(pattern, dict(newest.texts))}. Remove one of them."
+            )
+    return newest
+
+
+def _find(pattern: str) -> Iterator[_Found]:
+    """Every span in every version that a file or folder matches."""
+    expression = re.compile(_regex(pattern))
+    for path in glob.glob(_WORD.sub("*", pattern)):
+        if match := expression.fullmatch(path):
+            texts = match.groupdict()
+            version = int(texts.get("VERSION") or 0)
+            yield _Found(_span(texts, path), version, tuple(sorted(texts.items())))
+
+
+def _span(texts: Mapping[str, str], path: str) -> int:
+    if "SPAN" in texts:
+        return int(texts["SPAN"])
+    year, month, day = (int(texts[word]) for word in _DATE)
+    try:
+        return (datetime.date(year, month, day) - _FIRST_DAY).days
+    except ValueError as error:
+        raise BadData(f"{path} has no date of the calendar: {error}.") from error
+
+
+def _regex(pattern: str) -> str:
+    """What finds the words of a pattern in the paths that it matches as a glob."""
+    pieces, end = [], 0
+    for match in _WORD.finditer(pattern):
+        pieces.append(_glob_regex(pattern[end : match.start()]))
+        width = match[2] or _DIGITS.get(match[1])
+        digits = f"{{{width}}}" if width else "+"
+        pieces.append(rf"(?P<{match[1]}>[0-9]{digits})")
+        end = match.end()
+    return "".join([*pieces, _glob_regex(pattern[end:])])
+
+
+def _glob_regex(text: str) -> str:
+    parts = []
+    for part in _GLOB_PART.findall(text):
+        if part in "*?":
+            parts.append(f"[^/]{part if part == '*' else ''}")
+        elif len(part) > 1:
+            inside = part[1:-1].replace("\\", r"\\")
+            parts.append(f"[{'^' + inside[1:] if inside.startswith('!') else inside}]")
+        else:
+            parts.append(re.escape(part))
+    return "".join(parts)
+
+
+def _filled(pattern: str, texts: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda match: texts[match[1]], pattern)
