@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stoker import artifacts as artifacts
-    from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+    from stoker.components.bulk_inferrer import BulkInferrer
+    from stoker.components.example_gen import (
+        CsvExampleGen,
+        FileBasedExampleGen,
+        ImportExampleGen,
+        JsonExampleGen,
+        ParquetExampleGen,
+    )
     from stoker.components.importer import Importer
+    from stoker.components.infra_validator import InfraValidator
     from stoker.components.pusher import Pusher
     from stoker.components.resolver import (
         LatestArtifactStrategy,
@@ -74,6 +82,7 @@ __all__ = [
     "BadData",
     "BaseComponent",
     "BaseExecutor",
+    "BulkInferrer",
     "Channel",
     "ChannelParameter",
     "ComponentSpec",
@@ -83,12 +92,15 @@ __all__ = [
     "EvalArgs",
     "ExecutionParameter",
     "ExecutorClassSpec",
+    "FileBasedExampleGen",
     "FnArgs",
     "ImportExampleGen",
     "ImportSchemaGen",
     "Importer",
     "InProcess",
+    "InfraValidator",
     "InputArtifact",
+    "JsonExampleGen",
     "LatestArtifactStrategy",
     "LatestBlessedModelStrategy",
     "LocalDagRunner",
@@ -98,6 +110,7 @@ __all__ = [
     "OutputArtifact",
     "OutputDict",
     "Parameter",
+    "ParquetExampleGen",
     "Pipeline",
     "Processes",
     "PushDestination",
@@ -135,8 +148,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "stoker.components.example_gen": ("CsvExampleGen", "ImportExampleGen"),
+    "stoker.components.bulk_inferrer": ("BulkInferrer",),
+    "stoker.components.example_gen": (
+        *("CsvExampleGen", "FileBasedExampleGen", "ImportExampleGen"),
+        *("JsonExampleGen", "ParquetExampleGen"),
+    ),
     "stoker.components.importer": ("Importer",),
+    "stoker.components.infra_validator": ("InfraValidator",),
     "stoker.components.pusher": ("Pusher",),
     "stoker.components.resolver": (
         *("LatestArtifactStrategy", "LatestBlessedModelStrategy", "Resolver"),

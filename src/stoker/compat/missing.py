@@ -18,7 +18,6 @@ __all__ = [
     "EXECUTOR_SPECS",
     "EXTENSIONS",
     "FUNCTION_PARTS",
-    "MESSAGES",
     "MODULES",
     "PLACEHOLDERS",
     "RUNNERS",
@@ -34,7 +33,6 @@ _EVALUATOR = (
     "A later version has it. Until then, evaluate at the end of run_fn, or write a @component "
     "that reads the Model."
 )
-_OWN_COMPONENT = "Write a @component that does it: it reads the Model and the Examples."
 _VALIDATOR = (
     "A later version has it. Until then, write a @component that compares the statistics with "
     "the schema."
@@ -62,31 +60,19 @@ _REWRITING = (
 _OWN_EXAMPLE_GEN = (
     "Use CsvExampleGen or ImportExampleGen, or write a @component that makes Examples."
 )
+_AVRO = "Convert the files to Parquet, and read those with ParquetExampleGen."
 
 COMPONENTS: Advice = {
     "Evaluator": _EVALUATOR,
     "ModelValidator": _EVALUATOR,
-    "InfraValidator": _OWN_COMPONENT,
-    "BulkInferrer": _OWN_COMPONENT,
     "ExampleValidator": _VALIDATOR,
     "DistributionValidator": _VALIDATOR,
     "ExampleDiff": _VALIDATOR,
-    "FileBasedExampleGen": _OWN_EXAMPLE_GEN,
 }
 SPECS: Advice = {
     "EvaluatorSpec": _EVALUATOR,
-    "InfraValidatorSpec": _OWN_COMPONENT,
-    "BulkInferrerSpec": _OWN_COMPONENT,
     "ExampleValidatorSpec": _VALIDATOR,
     "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
-}
-MESSAGES: Advice = {
-    **dict.fromkeys(["FeatureSlicingSpec", "SingleSlicingSpec"], _EVALUATOR),
-    **dict.fromkeys(
-        ["ModelSpec", "DataSpec", "OutputExampleSpec", "ServingSpec", "ValidationSpec"],
-        _OWN_COMPONENT,
-    ),
-    **dict.fromkeys(["TensorFlowServing", "LocalDockerConfig", "RequestSpec"], _OWN_COMPONENT),
 }
 DSL: Advice = {"ForEach": _FOR_EACH}
 PLACEHOLDERS: Advice = dict.fromkeys(
@@ -126,10 +112,9 @@ EXTENSIONS: Advice = {
     "google_cloud_big_query": _BIG_QUERY,
 }
 MODULES: Advice = {
-    "tfx.components.bulk_inferrer": _OWN_COMPONENT,
     "tfx.components.evaluator": _EVALUATOR,
+    "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
     "tfx.components.example_validator": _VALIDATOR,
-    "tfx.components.infra_validator": _OWN_COMPONENT,
     "tfx.components.model_validator": _EVALUATOR,
     "tfx.components.trainer.rewriting": _REWRITING,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
@@ -141,9 +126,6 @@ MODULES: Advice = {
     "tfx.orchestration.airflow": _RUNNER,
     "tfx.orchestration.experimental.interactive": _NOTEBOOK,
     "tfx.orchestration.kubeflow": _RUNNER,
-    "tfx.proto.bulk_inferrer_pb2": _OWN_COMPONENT,
-    "tfx.proto.evaluator_pb2": _EVALUATOR,
-    "tfx.proto.infra_validator_pb2": _OWN_COMPONENT,
     "tfx.v1.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
     "tfx.v1.extensions.google_cloud_big_query": _BIG_QUERY,
 }

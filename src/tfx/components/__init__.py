@@ -2,8 +2,10 @@
 """The steps of a pipeline."""
 
 from stoker.compat.missing import COMPONENTS, missing
-from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.bulk_inferrer import BulkInferrer
+from stoker.components.example_gen import CsvExampleGen, FileBasedExampleGen, ImportExampleGen
 from stoker.components.importer import ImporterNode
+from stoker.components.infra_validator import InfraValidator
 from stoker.components.pusher import Pusher
 from stoker.components.resolver import ResolverNode
 from stoker.components.schema_gen import ImportSchemaGen, SchemaGen

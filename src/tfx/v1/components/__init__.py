@@ -2,7 +2,9 @@
 """The steps of a pipeline, and what a module file needs."""
 
 from stoker.compat.missing import COMPONENTS, missing
-from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.bulk_inferrer import BulkInferrer
+from stoker.components.example_gen import CsvExampleGen, FileBasedExampleGen, ImportExampleGen
+from stoker.components.infra_validator import InfraValidator
 from stoker.components.pusher import Pusher
 from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
 from stoker.components.statistics_gen import StatisticsGen
