@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from google.protobuf import json_format
 
 from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
+from stoker.components.blessing import Marker, is_blessed
 from stoker.dsl import (
     BaseComponent,
     BaseExecutor,
@@ -36,7 +37,7 @@ __all__ = ["Executor", "Pusher", "PusherSpec", "next_version", "push"]
 _COPY = ".pushing"
 _LAST_PUSH = ".last_push"
 _STAMPED_MODEL = "stamped_model"
-_MARKERS = {"model_blessing": "BLESSED", "infra_blessing": "INFRA_BLESSED"}
+_MARKERS: dict[str, Marker] = {"model_blessing": "BLESSED", "infra_blessing": "INFRA_BLESSED"}
 
 Artifacts = dict[str, list[Artifact]]
 
@@ -121,7 +122,7 @@ class Executor(BaseExecutor):
     def CheckBlessing(self, input_dict: Artifacts) -> bool:
         """Whether every blessing that the pipeline asks for was given."""
         return all(
-            _is_blessed(input_dict[key], marker)
+            is_blessed(input_dict[key], marker)
             for key, marker in _MARKERS.items()
             if key in input_dict
         )
@@ -207,16 +208,6 @@ def _sync(directory: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _is_blessed(blessings: list[Artifact], marker: str) -> bool:
-    """The property decides; files from elsewhere have none, and are judged by their marker."""
-    return bool(blessings) and all(
-        one.get_int_custom_property("blessed") == 1
-        if one.has_custom_property("blessed")
-        else os.path.exists(os.path.join(one.uri, marker))
-        for one in blessings
-    )
 
 
 def _base_directory(push_destination: str | None) -> str:

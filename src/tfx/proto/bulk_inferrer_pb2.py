@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of BulkInferrer: not in this version."""
+"""What a BulkInferrer asks a model, and what it writes."""
 
-from stoker.compat.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.proto.bulk_inferrer_pb2 import *
+from stoker.proto.bulk_inferrer_pb2 import DESCRIPTOR

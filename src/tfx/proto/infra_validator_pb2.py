@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of InfraValidator: not in this version."""
+"""How an InfraValidator tries a model."""
 
-from stoker.compat.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.proto.infra_validator_pb2 import *
+from stoker.proto.infra_validator_pb2 import DESCRIPTOR

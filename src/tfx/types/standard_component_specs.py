@@ -3,7 +3,9 @@
 
 from stoker.compat.component_keys import *
 from stoker.compat.missing import SPECS, missing
+from stoker.components.bulk_inferrer import BulkInferrerSpec
 from stoker.components.example_gen import FileBasedExampleGenSpec
+from stoker.components.infra_validator import InfraValidatorSpec
 from stoker.components.pusher import PusherSpec
 from stoker.components.schema_gen import ImportSchemaGenSpec, SchemaGenSpec
 from stoker.components.statistics_gen import StatisticsGenSpec

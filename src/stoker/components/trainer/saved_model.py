@@ -45,6 +45,8 @@ class Signature:
     outputs: Mapping[str, TensorInfo]
     parses: Mapping[str, ParsedFeature] | None
     """The features by name, if it parses tf.Examples."""
+    method: str = ""
+    """What a server does with it, such as "tensorflow/serving/predict"."""
 
     @property
     def takes_examples(self) -> bool:
@@ -115,6 +117,7 @@ def _signature(signature: Any, graph: Any) -> Signature:
         inputs={name: _tensor(info) for name, info in sorted(signature.inputs.items())},
         outputs={name: _tensor(info) for name, info in sorted(signature.outputs.items())},
         parses=_parsed_features(graph, signature.outputs.values()),
+        method=signature.method_name,
     )
 
 

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BulkInferrer: asks a model about every example of some splits, and keeps the answers.
+
+They are kept as prediction logs, which hold the question too:
+
+    inference_result: <uri>/prediction_logs-00000-of-00001.gz    PredictionLog messages
+
+or, with an OutputExampleSpec, as the same examples with the predictions as further features:
+
+    output_examples: <uri>/Split-<name>/data_tfrecord-00000-of-00001.gz
+"""
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from google.protobuf import json_format
+
+from stoker.artifacts import (
+    Artifact,
+    Examples,
+    InferenceResult,
+    Model,
+    ModelBlessing,
+    decode_split_names,
+    get_split_uris,
+)
+from stoker.components.blessing import is_blessed
+from stoker.dsl import (
+    BaseComponent,
+    BaseExecutor,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+)
+from stoker.layout import serving_model_path
+from stoker.proto import bulk_inferrer_pb2
+
+if TYPE_CHECKING:
+    from stoker.components.serving_model import ServingModel
+
+__all__ = ["BulkInferrer", "BulkInferrerSpec", "Executor"]
+
+_LOGS = "prediction_logs-00000-of-00001.gz"
+_SHARD = "data_tfrecord-00000-of-00001.gz"
+_BATCH_ROWS = 512
+
+Artifacts = dict[str, list[Artifact]]
+
+
+class BulkInferrerSpec(ComponentSpec):
+    """The BulkInferrer's table."""
+
+    INPUTS: ClassVar = {
+        "examples": ChannelParameter(type=Examples),
+        "model": ChannelParameter(type=Model, optional=True),
+        "model_blessing": ChannelParameter(type=ModelBlessing, optional=True),
+    }
+    OUTPUTS: ClassVar = {
+        "inference_result": ChannelParameter(type=InferenceResult),
+        "output_examples": ChannelParameter(type=Examples),
+    }
+    PARAMETERS: ClassVar = {
+        "data_spec": ExecutionParameter(type=bulk_inferrer_pb2.DataSpec, optional=True),
+        "model_spec": ExecutionParameter(type=bulk_inferrer_pb2.ModelSpec, optional=True),
+        "output_example_spec": ExecutionParameter(
+            type=bulk_inferrer_pb2.OutputExampleSpec, optional=True
+        ),
+    }
+
+
+class BulkInferrer(BaseComponent):
+    """Predictions for examples, unless the model's blessing is missing.
+
+    `data_spec` names the splits to read, `model_spec` the signatures to call. With
+    `output_example_spec`, the predictions are features of examples in the output
+    `output_examples`; without, they are logs in `inference_result`.
+    """
+
+    SPEC_CLASS: ClassVar = BulkInferrerSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.bulk_inferrer:Executor")
+    TYPE_NAME: ClassVar = "tfx.components.bulk_inferrer.component.BulkInferrer"
+    BASE_TYPE: ClassVar = "PROCESS"
+    USES_TENSORFLOW: ClassVar = True
+
+    def __init__(
+        self,
+        examples: Channel,
+        model: Channel | None = None,
+        model_blessing: Channel | None = None,
+        data_spec: bulk_inferrer_pb2.DataSpec | dict[str, Any] | None = None,
+        model_spec: bulk_inferrer_pb2.ModelSpec | dict[str, Any] | None = None,
+        output_example_spec: bulk_inferrer_pb2.OutputExampleSpec | dict[str, Any] | None = None,
+        *,
+        instance_name: str | None = None,
+    ) -> None:
+        spec = BulkInferrerSpec(
+            examples=examples,
+            model=model,
+            model_blessing=model_blessing,
+            data_spec=data_spec,
+            model_spec=model_spec,
+            output_example_spec=output_example_spec,
+        )
+        unused = "inference_result" if output_example_spec else "output_examples"
+        del spec.outputs[unused]
+        super().__init__(spec, instance_name=instance_name)
+
+
+class Executor(BaseExecutor):
+    """Calls the model's signatures on batches of examples."""
+
+    def Do(  # noqa: D102
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        ((output,),) = output_dict.values()
+        blessings = input_dict.get("model_blessing")
+        if blessings is not None and not is_blessed(blessings, "BLESSED"):
+            print("The model is not blessed: there are no predictions.")
+            output.set_int_custom_property("inferred", 0)
+            return
+        splits = _splits(input_dict["examples"], exec_properties)
+        models = _load(input_dict, exec_properties)
+        if isinstance(output, Examples):
+            _write_examples(models, splits, exec_properties["output_example_spec"], output)
+        else:
+            _write_logs(models, splits, output)
+        output.set_int_custom_property("inferred", 1)
+
+
+def _splits(
+    examples: Sequence[Artifact], exec_properties: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    """The files of each split that is asked for."""
+    from stoker.examples.files import matching_files
+
+    given = exec_properties.get("data_spec") or "{}"
+    wanted = json_format.Parse(given, bulk_inferrer_pb2.DataSpec()).example_splits
+    found = [
+        name
+        for artifact in examples
+        for name in decode_split_names(str(artifact.properties.get("split_names", "")))
+    ]
+    return {
+        split: [
+            path
+            for uri in get_split_uris(examples, split)
+            for path in matching_files(os.path.join(uri, "*"))
+        ]
+        for split in wanted or dict.fromkeys(found)
+    }
+
+
+def _load(input_dict: Artifacts, exec_properties: Mapping[str, Any]) -> "list[ServingModel]":
+    """The model, once for each signature that it is asked by."""
+    from stoker.components.serving_model import ServingModel
+
+    if not input_dict.get("model"):
+        raise ValueError("BulkInferrer has no model. Give it model=trainer.outputs['model'].")
+    given = exec_properties.get("model_spec") or "{}"
+    spec = json_format.Parse(given, bulk_inferrer_pb2.ModelSpec())
+    folder = serving_model_path(input_dict["model"][0].uri)
+    names = list(spec.model_signature_name) or [""]
+    return [ServingModel(folder, name, spec.tag or ["serve"]) for name in names]
+
+
+def _write_logs(
+    models: "Sequence[ServingModel]", splits: Mapping[str, list[str]], output: Artifact
+) -> None:
+    from stoker.components.predictions import prediction_logs
+    from stoker.examples.tfrecord import write_records
+
+    files = [path for paths in splits.values() for path in paths]
+    write_records(os.path.join(output.uri, _LOGS), prediction_logs(models, _batches(files)))
+
+
+def _write_examples(
+    models: "Sequence[ServingModel]",
+    splits: Mapping[str, list[str]],
+    output_example_spec: str,
+    output: Examples,
+) -> None:
+    from stoker.components.predictions import examples_with_predictions, features_of
+    from stoker.examples.tfrecord import write_records
+
+    spec = json_format.Parse(output_example_spec, bulk_inferrer_pb2.OutputExampleSpec())
+    features = features_of(spec, models)
+    output.splits = list(splits)
+    for split, files in splits.items():
+        predicted = examples_with_predictions(models, features, _batches(files))
+        write_records(os.path.join(output.path(split=split), _SHARD), predicted)
+
+
+def _batches(files: Sequence[str]) -> Iterator[list[bytes]]:
+    from stoker.examples.tfrecord import read_records
+
+    records = itertools.chain.from_iterable(map(read_records, files))
+    while batch := list(itertools.islice(records, _BATCH_ROWS)):
+        yield batch

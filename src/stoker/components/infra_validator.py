@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""InfraValidator: can the model be loaded and asked, before anybody depends on it?
+
+blessing: <uri>/INFRA_BLESSED or <uri>/INFRA_NOT_BLESSED    an empty file
+          <uri>/stamped_model/    with make_warmup: the model, with the requests to warm it up
+"""
+
+import itertools
+import os
+import shutil
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from google.protobuf import json_format
+
+from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
+from stoker.components.blessing import give_verdict
+from stoker.dsl import (
+    BaseComponent,
+    BaseExecutor,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+)
+from stoker.layout import serving_model_path
+from stoker.proto import infra_validator_pb2
+
+if TYPE_CHECKING:
+    from stoker.components.model_servers import Request
+
+__all__ = ["Executor", "InfraValidator", "InfraValidatorSpec"]
+
+_LOADING_SECONDS = 300
+_NUM_TRIES = 5
+_WARMUP = os.path.join("assets.extra", "tf_serving_warmup_requests")
+
+Artifacts = dict[str, list[Artifact]]
+
+
+class InfraValidatorSpec(ComponentSpec):
+    """The InfraValidator's table."""
+
+    INPUTS: ClassVar = {
+        "model": ChannelParameter(type=Model),
+        "examples": ChannelParameter(type=Examples, optional=True),
+    }
+    OUTPUTS: ClassVar = {"blessing": ChannelParameter(type=InfraBlessing)}
+    PARAMETERS: ClassVar = {
+        "serving_spec": ExecutionParameter(type=infra_validator_pb2.ServingSpec, optional=True),
+        "validation_spec": ExecutionParameter(
+            type=infra_validator_pb2.ValidationSpec, optional=True
+        ),
+        "request_spec": ExecutionParameter(type=infra_validator_pb2.RequestSpec, optional=True),
+    }
+
+
+class InfraValidator(BaseComponent):
+    """Loads the model as a server does and, with `request_spec`, sends it examples.
+
+    The server is TensorFlow Serving where its binary, `tensorflow_model_server`, is on the PATH,
+    and else a fresh process with this TensorFlow. Images and platforms in `serving_spec` are
+    accepted for TFX's pipelines; Stoker starts no containers.
+    """
+
+    SPEC_CLASS: ClassVar = InfraValidatorSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.infra_validator:Executor")
+    TYPE_NAME: ClassVar = "tfx.components.infra_validator.component.InfraValidator"
+    BASE_TYPE: ClassVar = "EVALUATE"
+    USES_TENSORFLOW: ClassVar = True
+
+    def __init__(
+        self,
+        model: Channel,
+        serving_spec: infra_validator_pb2.ServingSpec | dict[str, Any] | None = None,
+        examples: Channel | None = None,
+        request_spec: infra_validator_pb2.RequestSpec | dict[str, Any] | None = None,
+        validation_spec: infra_validator_pb2.ValidationSpec | dict[str, Any] | None = None,
+        *,
+        instance_name: str | None = None,
+    ) -> None:
+        if request_spec is not None and examples is None:
+            raise ValueError("InfraValidator(request_spec=…) needs examples to make requests of.")
+        spec = InfraValidatorSpec(
+            model=model,
+            examples=examples,
+            serving_spec=serving_spec,
+            validation_spec=validation_spec,
+            request_spec=request_spec,
+        )
+        super().__init__(spec, instance_name=instance_name)
+
+
+class Executor(BaseExecutor):
+    """Tries the model; whatever goes wrong is the model's fault, and it is not blessed."""
+
+    def Do(  # noqa: D102
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        from stoker.components.model_servers import Unservable, choose_server
+
+        (model,), (blessing,) = input_dict["model"], output_dict["blessing"]
+        folder = serving_model_path(model.uri)
+        limits = _message(exec_properties, "validation_spec", infra_validator_pb2.ValidationSpec)
+        asked = _message(exec_properties, "request_spec", infra_validator_pb2.RequestSpec)
+        requests = (
+            _requests(input_dict, folder, asked) if exec_properties.get("request_spec") else []
+        )
+        server = choose_server(folder, limits.max_loading_time_seconds or _LOADING_SECONDS)
+        num_tries = limits.num_tries or _NUM_TRIES
+        blessed = False
+        for attempt in range(1, num_tries + 1):
+            try:
+                server.try_model(requests)
+            except Unservable as error:
+                print(f"{server} could not serve the model, try {attempt} of {num_tries}: {error}")
+            else:
+                print(f"{server} has loaded the model and answered {len(requests)} requests.")
+                blessed = True
+                break
+        give_verdict(blessing, "INFRA_BLESSED", blessed=blessed)
+        if blessed and asked.make_warmup:
+            _stamp(folder, requests, blessing)
+
+
+def _message(exec_properties: dict[str, Any], key: str, kind: type[Any]) -> Any:
+    return json_format.Parse(exec_properties.get(key) or "{}", kind())
+
+
+def _requests(
+    input_dict: Artifacts, folder: str, asked: infra_validator_pb2.RequestSpec
+) -> "list[Request]":
+    """The first examples of the split, for each signature that is to be called."""
+    from stoker.components.model_servers import requests_for
+    from stoker.examples.files import matching_files
+    from stoker.examples.tfrecord import read_records
+
+    (examples,) = input_dict["examples"]
+    assert isinstance(examples, Examples)
+    split = asked.split_name or next(iter(examples.splits))
+    files = matching_files(os.path.join(get_split_uri([examples], split), "*"))
+    everything = itertools.chain.from_iterable(map(read_records, files))
+    records = list(itertools.islice(everything, asked.num_examples or 1))
+    return requests_for(folder, list(asked.tensorflow_serving.signature_names) or [""], records)
+
+
+def _stamp(folder: str, requests: "list[Request]", blessing: Artifact) -> None:
+    """Keep a copy of the model that brings its own requests to warm it up."""
+    from tensorflow_serving.apis import prediction_log_pb2
+
+    from stoker.examples.tfrecord import write_records
+
+    stamped = os.path.join(blessing.uri, "stamped_model")
+    shutil.copytree(folder, stamped)
+    logs = (
+        prediction_log_pb2.PredictionLog(
+            predict_log=prediction_log_pb2.PredictLog(request=request)
+        ).SerializeToString()
+        for request in requests
+    )
+    write_records(os.path.join(stamped, _WARMUP), logs)
+    blessing.set_int_custom_property("has_model", 1)
