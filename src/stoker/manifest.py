@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manifests: what an artifact's files were when it was published, so that damage can be seen."""
 
+import fnmatch
 import hashlib
 import json
 import os
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 from typing import Self
 
 __all__ = ["FileEntry", "Manifest", "describe", "manifest_file", "seal"]
+
+# Columns beside the examples are a cache: they can be deleted, or made again, at any time.
+_CACHES = "columns/Split-*/*.arrow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,10 @@ def manifest_file(uri: str) -> str:
 
 
 def describe(uri: str) -> Manifest:
-    """What the files at `uri` are: a directory, or one file; empty if nothing is there."""
+    """What the files at `uri` are: a directory, or one file; empty if nothing is there.
+
+    Caches that can be made again of the other files do not count.
+    """
     root, paths = _files_at(uri)
     with ThreadPoolExecutor(max_workers=min(8, len(paths) or 1)) as pool:
         return Manifest(tuple(pool.map(lambda path: _entry(path, root), paths)))
@@ -82,7 +89,7 @@ def _files_at(uri: str) -> tuple[str, list[str]]:
     if os.path.isfile(uri):
         return os.path.dirname(uri), [uri]
     found = (os.path.join(folder, name) for folder, _, names in os.walk(uri) for name in names)
-    return uri, sorted(found)
+    return uri, sorted(p for p in found if not fnmatch.fnmatch(os.path.relpath(p, uri), _CACHES))
 
 
 def _entry(path: str, root: str) -> FileEntry:
