@@ -17,13 +17,14 @@ from typing import Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from isal import isal_zlib
 
 from stoker.errors import BadData
 from stoker.examples.column_file import ColumnWriter, columns_path
 from stoker.examples.encode import contents, each
 from stoker.examples.split import split_indices
-from stoker.examples.tfrecord import framed
+from stoker.examples.tfrecord import checksums, header_of
 
 __all__ = ["Block", "SplitWriter", "in_order", "num_cores", "pack", "write_splits"]
 
@@ -105,7 +106,7 @@ def in_order(
 
 def _packed_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Packed]:
     rows = each(block.records)
-    frames = framed(block.records, rows)
+    frames = _framed(block.records, rows)
     if len(hash_buckets) == 1:
         yield _packed(frames, block.columns)
         return
@@ -117,7 +118,7 @@ def _packed_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Pack
 
 def pack(block: Block) -> Packed:
     """A block that goes to one split as it is."""
-    return _packed(framed(block.records, each(block.records)), block.columns)
+    return _packed(_framed(block.records, each(block.records)), block.columns)
 
 
 def _packed(frames: pa.LargeBinaryArray, columns: pa.RecordBatch | None) -> Packed:
@@ -126,6 +127,21 @@ def _packed(frames: pa.LargeBinaryArray, columns: pa.RecordBatch | None) -> Pack
     # After a flush whatever another compressor makes can follow.
     deflated = deflate.compress(data) + deflate.flush(isal_zlib.Z_SYNC_FLUSH) if data else b""
     return Packed(deflated=deflated, size=len(data), crc=isal_zlib.crc32(data), columns=columns)
+
+
+def _framed(records: pa.LargeBinaryArray, rows: Sequence[bytes]) -> pa.LargeBinaryArray:
+    """Each record as it is in a file; `rows` are the same records as Python has them."""
+    headers = b"".join([header_of(len(row)) for row in rows])
+    footers = np.array(checksums(rows), "<u4")
+    parts = [_cut(headers, len(rows)), records, _cut(footers, len(rows))]
+    return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
+
+
+def _cut(data: bytes | np.ndarray, num_parts: int) -> pa.LargeBinaryArray:
+    """Bytes in parts of the same length."""
+    buffer = pa.py_buffer(data)
+    ends = np.arange(num_parts + 1, dtype=np.int64) * (buffer.size // max(num_parts, 1))
+    return pa.Array.from_buffers(pa.large_binary(), num_parts, [None, pa.py_buffer(ends), buffer])
 
 
 def _mask(chosen: np.ndarray) -> pa.BooleanArray:

@@ -8,14 +8,11 @@ import functools
 import io
 import itertools
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
 import crc32c
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from isal import igzip, isal_zlib
 
 from stoker.errors import BadData
@@ -23,7 +20,8 @@ from stoker.examples.files import matching_files
 
 __all__ = [
     "RecordWriter",
-    "framed",
+    "checksums",
+    "header_of",
     "is_gzip",
     "num_examples",
     "read_record_blocks",
@@ -31,12 +29,11 @@ __all__ = [
     "write_records",
 ]
 
-_HEADER = struct.Struct("<QI")
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
+_HEADER_BYTES = _LENGTH.size + _CHECKSUM.size
 _GZIP = b"\x1f\x8b"
 _BLOCK_BYTES = 4 << 20
-_BINARY = pa.large_binary()
 _UNREADABLE: Any = (EOFError, igzip.BadGzipFile, isal_zlib.error)
 
 
@@ -61,8 +58,8 @@ class RecordWriter:
 
     def write(self, record: bytes) -> None:
         """Append one record."""
-        length = _LENGTH.pack(len(record))
-        self._stream.write(length + _checksum(length) + record + _checksum(record))
+        checksum = _CHECKSUM.pack(*checksums([record]))
+        self._stream.write(header_of(len(record)) + record + checksum)
         self.num_records += 1
 
 
@@ -72,14 +69,6 @@ def write_records(path: str, records: Iterable[bytes]) -> int:
         for record in records:
             writer.write(record)
     return writer.num_records
-
-
-def framed(records: pa.LargeBinaryArray, rows: Sequence[bytes]) -> pa.LargeBinaryArray:
-    """Each record as it is in a file; `rows` are the same records as Python has them."""
-    headers = b"".join([_HEADER.pack(len(row), _crc_of_length(len(row))) for row in rows])
-    before = np.frombuffer(headers, f"V{_HEADER.size}")
-    parts = [_fixed_size(before), records, _fixed_size(_crcs(rows).astype("<u4"))]
-    return pc.binary_join_element_wise(*parts, pa.scalar(b"", _BINARY))
 
 
 def read_records(path: str) -> Iterator[bytes]:
@@ -103,24 +92,27 @@ def read_record_blocks(path: str) -> Iterator[list[bytes]]:
 
 def _unframed(data: bytes, path: str, offset: int) -> tuple[list[bytes], int]:
     """The whole records at the start of `data`, and how many bytes they take there."""
-    starts, records, checksums = [], [], []
+    starts: list[int] = []
+    records: list[bytes] = []
+    written: list[int] = []
     start = 0
-    while len(data) - start >= _HEADER.size:
-        length, checksum = _HEADER.unpack_from(data, start)
-        if _crc_of_length(length) != checksum:
+    while len(data) - start >= _HEADER_BYTES:
+        begin = start + _HEADER_BYTES
+        (length,) = _LENGTH.unpack_from(data, start)
+        if data[start:begin] != header_of(length):
             raise _damaged(path, offset + start, "the checksum of a record's length is wrong")
-        begin = start + _HEADER.size
         end = begin + length
         if end + _CHECKSUM.size > len(data):
             break
         starts.append(start)
         records.append(data[begin:end])
-        checksums.append(data[end : end + _CHECKSUM.size])
+        written += _CHECKSUM.unpack_from(data, end)
         start = end + _CHECKSUM.size
-    wrong = _crcs(records) != np.frombuffer(b"".join(checksums), "<u4")
-    if wrong.any():
-        where = offset + starts[int(wrong.argmax())]
-        raise _damaged(path, where, "the checksum of a record is wrong")
+    if (found := checksums(records)) != written:
+        wrong = next(
+            i for i, pair in enumerate(zip(found, written, strict=True)) if len({*pair}) > 1
+        )
+        raise _damaged(path, offset + starts[wrong], "the checksum of a record is wrong")
     return records, start
 
 
@@ -132,13 +124,14 @@ def num_examples(file_patterns: str | Iterable[str]) -> int:
 def is_gzip(path: str) -> bool:
     """Whether a file of records is compressed, judged by its content."""
     with open(path, "rb") as file:
-        return _starts_with_gzip(file.read(_HEADER.size))
+        return _starts_with_gzip(file.read(_HEADER_BYTES))
 
 
 def _starts_with_gzip(start: bytes) -> bool:
     """Gzip's first bytes, unless they are the well-formed length of a record."""
-    length, checksum = start[: _LENGTH.size], start[_LENGTH.size :]
-    return start.startswith(_GZIP) and checksum != _checksum(length)
+    if not start.startswith(_GZIP):
+        return False
+    return len(start) < _HEADER_BYTES or start != header_of(*_LENGTH.unpack_from(start))
 
 
 def _compressing(file: IO[bytes]) -> IO[bytes]:
@@ -147,7 +140,7 @@ def _compressing(file: IO[bytes]) -> IO[bytes]:
 
 
 def _decompressing(file: IO[bytes]) -> IO[bytes]:
-    compressed = _starts_with_gzip(file.read(_HEADER.size))
+    compressed = _starts_with_gzip(file.read(_HEADER_BYTES))
     file.seek(0)
     if not compressed:
         return file
@@ -161,33 +154,16 @@ def _read(stream: IO[bytes], size: int, path: str, offset: int) -> bytes:
         raise _damaged(path, offset, f"from there on it cannot be decompressed: {error}") from error
 
 
-def _checksum(data: bytes) -> bytes:
-    return _CHECKSUM.pack(_crc(data))
-
-
-def _crc(data: bytes) -> int:
-    """The CRC-32C, rotated and shifted, so that a checksum of checksums is not degenerate."""
-    crc: int = crc32c.crc32c(data)
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def _crcs(many: Sequence[bytes]) -> np.ndarray:
-    """The same of many at once."""
-    crcs = np.array(list(map(crc32c.crc32c, many)), np.uint32)
-    return (crcs >> np.uint32(15) | crcs << np.uint32(17)) + np.uint32(0xA282EAD8)
+def checksums(many: Iterable[bytes]) -> list[int]:
+    """CRC-32Cs, rotated and shifted, so that a checksum of checksums is not degenerate."""
+    return [((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF for crc in map(crc32c.crc32c, many)]
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _crc_of_length(length: int) -> int:
-    return _crc(_LENGTH.pack(length))
-
-
-def _fixed_size(values: np.ndarray) -> pa.LargeBinaryArray:
-    """numpy's items as bytes."""
-    ends = np.arange(len(values) + 1, dtype=np.int64) * values.itemsize
-    return pa.Array.from_buffers(
-        _BINARY, len(values), [None, pa.py_buffer(ends), pa.py_buffer(values.tobytes())]
-    )
+def header_of(length: int) -> bytes:
+    """What comes before a record of this length."""
+    packed = _LENGTH.pack(length)
+    return packed + _CHECKSUM.pack(*checksums([packed]))
 
 
 def _damaged(path: str, offset: int, what: str) -> BadData:
