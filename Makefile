@@ -40,5 +40,5 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
-	  --constraint constraints.txt --editable . --group dev
+	  --constraint constraints.txt --editable ".[onnx]" --group dev
 	@touch $@

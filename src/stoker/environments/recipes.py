@@ -48,6 +48,11 @@ RECIPES = {
             pythons=("3.11", "3.10", "3.9"),
             summary="TensorFlow 2.15.1, Keras 2, Transform 1.15, Estimators",
         ),
+        Recipe(
+            name="tfjs",
+            pythons=("3.11", "3.12", "3.13"),
+            summary="tensorflowjs 4.22, the converter to TensorFlow.js",
+        ),
     )
 }
 """The environments that `create` knows, by name."""

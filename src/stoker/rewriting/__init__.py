@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SavedModels in other formats, each proven equal before anybody gets to see it.
+
+    SavedModel ─ signature ─ cut ─▶ PlainModel ─ a converter ─▶ files ─ their runtime ─┐
+                    │                                                                  ▼
+                    └──────────── eval examples ─────────────────────────────▶ comparison ─▶ report
+
+signature.py   the function that is rewritten            targets.py     what can be asked for by name
+cut.py         where its graph is cut, if it has to be   comparison.py  how near is near enough
+plain.py       what is left: numbers in, numbers out     report.py      what was found out
+sample.py      what both are called with                 rewriter.py …  the classes with TFX's names
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+__all__ = ["eval_examples", "offered_examples"]
+
+_offered: list[str] = []
+
+
+@contextlib.contextmanager
+def eval_examples(patterns: Sequence[str]) -> Iterator[None]:
+    """Let the rewriters that are called inside compare on these files' examples, if they fit."""
+    global _offered
+    before, _offered = _offered, list(patterns)
+    try:
+        yield
+    finally:
+        _offered = before
+
+
+def offered_examples() -> list[str]:
+    """The files that `eval_examples` has named."""
+    return _offered

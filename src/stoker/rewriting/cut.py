@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where to cut a signature's graph, so that what is left takes plain tensors.
+
+    examples ─▶ parse ─▶ look up words, fill gaps ─┃─▶ scale, embed, multiply ─▶ outputs
+                          the front                ┃            the rest
+
+Parsing, words, tables and sparse tensors have no place in most formats; neither has what a converter
+has refused. All of that, and what it is computed from, is the front. The largest part of the graph
+that is free of it is the rest, and the tensors between the two are what the rest takes.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = ["Border", "Cut", "ParsedFeature", "find_cut", "parsed_features"]
+
+_FOREIGN_TYPES = (tf.string, tf.resource, tf.variant)
+_FOREIGN_PREFIXES = ("Sparse", "Ragged", "ParseExample", "ParseSingleExample")
+_PARSERS = ("ParseExample", "ParseExampleV2", "ParseSingleExample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedFeature:
+    """A feature that the graph reads from tf.Examples."""
+
+    dtype: Any
+    size: int
+    """How many values it has; 1 for a feature that may have any number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Border:
+    """A tensor that the front gives to the rest."""
+
+    tensor: Any
+    features: frozenset[str]
+    """The features, or inputs of the signature, that it is computed from."""
+    passed: tuple[str, ...]
+    """The kinds of ops in the front that it has passed, besides parsing."""
+    default: Any = None
+    """What stands in it for a missing value, if it was made dense right before the cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """The tensors between the front and the rest."""
+
+    borders: list[Border] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list)
+    """Tensors of the front that no example changes, such as the size of a table."""
+
+
+def find_cut(
+    graph: tf.Graph,
+    arguments: Mapping[str, Any],
+    outputs: Collection[Any],
+    avoid: Collection[str] = (),
+) -> Cut:
+    """The cut that leaves as much as possible behind it, without ops of the kinds in `avoid`.
+
+    `arguments` are the placeholders of the signature by name, `outputs` the tensors it gives.
+    """
+    return _Search(graph, arguments, outputs, avoid).cut()
+
+
+class _Search:
+    """The graph of one signature, with what has to be known about its ops and tensors."""
+
+    def __init__(
+        self,
+        graph: tf.Graph,
+        arguments: Mapping[str, Any],
+        outputs: Collection[Any],
+        avoid: Collection[str],
+    ) -> None:
+        self._avoid = frozenset(avoid)
+        self._outputs = list(outputs)
+        needed = set(_upstream(tensor.op for tensor in outputs))
+        self._ops = [op for op in graph.get_operations() if op in needed]
+        self._arguments = {tensor.op: name for name, tensor in arguments.items()}
+        self._features = _features(self._ops, self._arguments)
+        self._front = set(_upstream(op for op in self._ops if self._is_foreign(op)))
+        inner = self._front | self._arguments.keys()
+        self._rest = [op for op in self._ops if op not in inner]
+
+    def cut(self) -> Cut:
+        groups: dict[frozenset[str], list[Any]] = {}
+        for name, tensor in self._crossing().items():
+            groups.setdefault(self._features[name], []).append(tensor)
+        constants = groups.pop(frozenset(), [])
+        borders = [
+            self._border(tensor, features)
+            for features, tensors in groups.items()
+            for tensor in self._joined(features, tensors)
+        ]
+        return Cut(borders=borders, constants=constants)
+
+    def _is_foreign(self, op: Any) -> bool:
+        varying = [one for one in (*op.inputs, *op.outputs) if one.name in self._features]
+        if varying and (op.type in self._avoid or op.type.startswith(_FOREIGN_PREFIXES)):
+            return True
+        return any(tensor.dtype in _FOREIGN_TYPES for tensor in varying)
+
+    def _crossing(self) -> dict[str, Any]:
+        """By name, the tensors of the front, or of the signature, that the rest reads or gives."""
+        rest = set(self._rest)
+        read = [one for op in self._rest for one in op.inputs] + self._outputs
+        return {
+            one.name: one for one in read if one.op not in rest and one.name in self._features
+        }
+
+    def _joined(self, features: frozenset[str], tensors: list[Any]) -> list[Any]:
+        """One tensor through which all of these pass, if they do before others join them."""
+        own = [
+            op
+            for op in self._rest
+            if any(self._features.get(one.name) == features for one in op.outputs)
+        ]
+        meeting = self._meeting(own, {tensor.op for tensor in tensors})
+        return tensors if len(tensors) == 1 or meeting is None else [meeting.outputs[0]]
+
+    def _meeting(self, own: list[Any], starts: set[Any]) -> Any:
+        """The first op in `own` that every way from `starts` to elsewhere passes through."""
+        rest, inside = set(self._rest), set(own)
+        passed: dict[Any, set[Any]] = {}
+        for op in (*reversed(own), *starts):
+            after = {user for one in op.outputs for user in one.consumers() if user in rest}
+            escapes = op in {one.op for one in self._outputs} or not after <= inside
+            shared = set() if escapes else set.intersection(*(passed[user] for user in after))
+            passed[op] = shared | ({op} & inside)
+        common = set.intersection(*(passed[op] for op in starts))
+        return next((op for op in own if op in common and len(op.outputs) == 1), None)
+
+    def _border(self, tensor: Any, features: frozenset[str]) -> Border:
+        before = [op for op in _upstream([tensor.op]) if op in self._front]
+        passed = {op.type for op in before if self._is_foreign(op) and op.type not in _PARSERS}
+        return Border(
+            tensor=tensor,
+            features=features,
+            passed=tuple(sorted(passed - {"Identity", "Placeholder"})),
+            default=_default(tensor),
+        )
+
+
+def _upstream(ops: Iterable[Any]) -> list[Any]:
+    """These ops, and all that they are computed from."""
+    reached = dict.fromkeys(ops)
+    waiting = list(reached)
+    while waiting:
+        for tensor in waiting.pop().inputs:
+            if tensor.op not in reached:
+                reached[tensor.op] = None
+                waiting.append(tensor.op)
+    return list(reached)
+
+
+def _features(ops: Iterable[Any], arguments: Mapping[Any, str]) -> dict[str, frozenset[str]]:
+    """For each tensor that is no constant, by name, what it is computed from."""
+    found: dict[str, frozenset[str]] = {}
+    for op in ops:
+        before = [found[one.name] for one in op.inputs if one.name in found]
+        if op.type == "Placeholder":  # an argument, or a table, which is the same for all examples
+            before = [frozenset([arguments[op]] if op in arguments else [])]
+        names = _output_names(op)
+        for index, tensor in enumerate(op.outputs):
+            if names:
+                found[tensor.name] = frozenset([names[index]])
+            elif before:
+                found[tensor.name] = frozenset().union(*before)
+    return found
+
+
+def _default(tensor: Any) -> Any:
+    """What a sparse tensor was filled with, if this one comes right from there."""
+    op = tensor.op
+    while op.type == "Identity":
+        op = op.inputs[0].op
+    if op.type != "SparseToDense":
+        return None
+    value = tf.get_static_value(op.inputs[3])
+    return None if value is None else value.item()
+
+
+def parsed_features(graph: tf.Graph) -> dict[str, ParsedFeature]:
+    """Every feature that a graph reads from tf.Examples."""
+    found: dict[str, ParsedFeature] = {}
+    for op in graph.get_operations():
+        if op.type in _PARSERS:
+            sparse, dense, ragged = _keys(op)
+            kinds = [*op.get_attr("sparse_types"), *_attr(op, "ragged_value_types")]
+            for name, kind in zip([*sparse, *ragged], kinds, strict=True):
+                found[name] = ParsedFeature(dtype=kind, size=1)
+            shapes = [tf.TensorShape(shape) for shape in op.get_attr("dense_shapes")]
+            for name, kind, shape in zip(dense, op.get_attr("Tdense"), shapes, strict=True):
+                found[name] = ParsedFeature(dtype=kind, size=shape.num_elements() or 1)
+    return found
+
+
+def _output_names(op: Any) -> list[str]:
+    """Which feature each output of a parser is about; nothing for other ops."""
+    if op.type not in _PARSERS:
+        return []
+    sparse, dense, ragged = _keys(op)
+    return [*sparse * 3, *dense, *ragged * 2]
+
+
+def _keys(op: Any) -> tuple[list[str], list[str], list[str]]:
+    """The names of the sparse, the dense and the ragged features that an op parses."""
+    if op.type == "ParseSingleExample":
+        names = [[key.decode() for key in op.get_attr(f"{kind}_keys")] for kind in _KINDS[:2]]
+        return names[0], names[1], []
+    if op.type == "ParseExampleV2":
+        sparse, dense, ragged = (_strings(tensor) for tensor in op.inputs[2:5])
+        return sparse, dense, ragged
+    num_sparse, num_dense = op.get_attr("Nsparse"), op.get_attr("Ndense")
+    flat = [_strings(tensor)[0] for tensor in op.inputs[2 : 2 + num_sparse + num_dense]]
+    return flat[:num_sparse], flat[num_sparse:], []
+
+
+_KINDS = ("sparse", "dense", "ragged")
+
+
+def _strings(tensor: Any) -> list[str]:
+    return [bytes(value).decode() for value in tf.get_static_value(tensor).reshape(-1)]
+
+
+def _attr(op: Any, name: str) -> list[Any]:
+    return list(op.get_attr(name)) if name in op.node_def.attr else []

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A signature as a function on plain tensors, which is what the converters convert.
+
+A signature that takes and gives numbers is one already. From one that takes tf.Examples or words
+such a function is derived: its graph is cut (cut.py); the part behind the cut is converted, and the
+part before it makes, of examples, what the other takes.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from stoker.errors import RewriteFailed
+from stoker.rewriting.cut import Border, Cut, find_cut
+from stoker.rewriting.signature import Arrays, Signature, flat
+
+__all__ = ["Input", "PlainModel", "make_plain"]
+
+_WRITE_ONE = (
+    "Save the model with a second signature that takes those tensors, and name it: "
+    "signature_key in a rewriter, signature in a Rewriter step, --signature on the command line."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """A tensor that a rewritten model takes; a size of -1 in its shape may be any."""
+
+    name: str
+    dtype: str
+    shape: list[int] | None
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainModel:
+    """What is converted, and how it is fed from what the signature takes."""
+
+    signature: Signature
+    function: Any
+    """A concrete function on the inputs, by name."""
+    inputs: list[Input]
+    outputs: list[str]
+    left_out: list[str]
+    """The signature's outputs that are words, which the rewritten model does not give."""
+    prepare: Callable[[Arrays], Arrays]
+    """Makes the inputs of what the signature takes."""
+    is_cut: bool
+
+    def save(self, folder: str) -> None:
+        """Write it as a SavedModel whose signature has the name of the original one."""
+        if not self.is_cut:
+            shutil.copytree(self.signature.path, folder, dirs_exist_ok=True)
+            return
+        tf.saved_model.save(tf.Module(), folder, signatures={self.signature.key: self.function})
+
+    def flat_graph(self) -> tuple[dict[str, str], dict[str, str], Any]:
+        """The function as a graph without functions and variables.
+
+        The names of its tensors are given to those of the inputs and outputs, then the graph.
+        """
+        if self.is_cut:
+            frozen = flat(self.function)
+            named = {one.name: tensor for one, tensor in zip(self.inputs, self.function.inputs, strict=True)}
+        else:
+            frozen, named = self.signature.frozen, self.signature.arguments
+        there = {tensor.name for tensor in frozen.inputs}
+        inputs = {one.name: name for name, one in named.items() if one.name in there}
+        outputs = zip((one.name for one in frozen.outputs), sorted(self.outputs), strict=True)
+        return inputs, dict(outputs), frozen.graph.as_graph_def()
+
+
+def make_plain(signature: Signature, raw: Arrays, avoid: Collection[str] = ()) -> PlainModel:
+    """A function on plain tensors; cut behind ops of the kinds in `avoid`, if it has to be cut.
+
+    `raw` are a few inputs of the signature: their path through the graph tells shapes that the
+    graph itself leaves open.
+    """
+    if signature.is_plain:
+        return _as_it_is(signature)
+    wanted = {
+        name: tensor
+        for name, tensor in zip(sorted(signature.outputs), signature.frozen.outputs, strict=True)
+        if tensor.dtype != tf.string
+    }
+    if not wanted:
+        raise _refused(signature, "gives words only")
+    cut = find_cut(signature.frozen.graph, signature.arguments, wanted.values(), avoid)
+    _check_worth(signature, cut, wanted.values())
+    front = _Front(signature, cut)
+    inputs = [
+        Input(
+            name=name,
+            dtype=border.tensor.dtype.name,
+            shape=_shape(signature, border, *shapes),
+            meaning=_meaning(border),
+        )
+        for name, border, *shapes in zip(
+            front.names, cut.borders, *front.observed_shapes(raw), strict=True
+        )
+    ]
+    return PlainModel(
+        signature=signature,
+        function=_function_behind(signature, cut, inputs, wanted, front.constants(raw)),
+        inputs=inputs,
+        outputs=list(wanted),
+        left_out=sorted(set(signature.outputs) - set(wanted)),
+        prepare=front,
+        is_cut=True,
+    )
+
+
+def _as_it_is(signature: Signature) -> PlainModel:
+    return PlainModel(
+        signature=signature,
+        function=signature.function,
+        inputs=[
+            Input(name=name, dtype=spec.dtype.name, shape=_sizes(spec.shape), meaning="as saved")
+            for name, spec in sorted(signature.inputs.items())
+        ],
+        outputs=sorted(signature.outputs),
+        left_out=[],
+        prepare=dict,
+        is_cut=False,
+    )
+
+
+class _Front:
+    """The part of the graph before the cut."""
+
+    def __init__(self, signature: Signature, cut: Cut) -> None:
+        graph = signature.frozen.graph.as_graph_def()
+        wrapped = tf.compat.v1.wrap_function(
+            lambda: tf.graph_util.import_graph_def(graph, name=""), []
+        )
+        at = wrapped.graph.as_graph_element
+        self._arguments = signature.arguments
+        self._inputs = signature.inputs
+        self._tables = list(signature.tables.values())
+        feeds = [at(one.name) for one in self._arguments.values()]
+        fetches = [one.tensor for one in cut.borders] + cut.constants
+        self._function = wrapped.prune(
+            feeds + [at(name) for name in signature.tables], [at(one.name) for one in fetches]
+        )
+        self.names = _names(cut.borders)
+
+    def __call__(self, raw: Arrays) -> Arrays:
+        """The inputs of the part behind the cut, by name."""
+        return dict(zip(self.names, self._run(raw), strict=False))
+
+    def constants(self, raw: Arrays) -> list[Any]:
+        """The tensors that no example changes."""
+        return self._run(raw)[len(self.names) :]
+
+    def observed_shapes(self, raw: Arrays) -> tuple[list[Sequence[int]], list[Sequence[int]]]:
+        """The shapes at the cut for all examples, and for the first of them alone."""
+        first = {name: array[:1] for name, array in raw.items()}
+        every, one = ([array.shape for array in self(arrays).values()] for arrays in (raw, first))
+        return every, one
+
+    def _run(self, raw: Arrays) -> list[Any]:
+        tensors = [tf.constant(raw[name], self._inputs[name].dtype) for name in self._arguments]
+        return [tensor.numpy() for tensor in self._function(*tensors, *self._tables)]
+
+
+def _function_behind(
+    signature: Signature,
+    cut: Cut,
+    inputs: Sequence[Input],
+    wanted: dict[str, Any],
+    constants: Sequence[Any],
+) -> Any:
+    """The part of the graph behind the cut, imported into a function with the inputs' shapes."""
+    graph = _graph_behind(cut, [tensor.op for tensor in wanted.values()])
+    specs = [
+        tf.TensorSpec(
+            [None if size == -1 else size for size in one.shape or ()], one.dtype, name=one.name
+        )
+        for one in inputs
+    ]
+    at_cut = [border.tensor.name for border in cut.borders]
+    fixed = zip((one.name for one in cut.constants), constants, strict=True)
+
+    @tf.function(input_signature=specs)  # type: ignore[untyped-decorator, unused-ignore]
+    def function(*tensors: Any) -> Any:
+        fed = dict(zip(at_cut, tensors, strict=True))
+        fed |= {name: tf.constant(value) for name, value in fixed}
+        inner = [tensor.name for tensor in wanted.values() if tensor.name not in fed]
+        used = {name for node in graph.node for name in map(_with_index, node.input)}
+        found = tf.graph_util.import_graph_def(
+            graph,
+            input_map={name: tensor for name, tensor in fed.items() if name in used},
+            return_elements=inner,
+            name="",
+        )
+        given = dict(zip(inner, found, strict=True)) | fed
+        return {name: tf.identity(given[tensor.name]) for name, tensor in wanted.items()}
+
+    return function.get_concrete_function()
+
+
+def _graph_behind(cut: Cut, last: Sequence[Any]) -> Any:
+    """The nodes between the cut and the outputs."""
+    graph = tf.compat.v1.GraphDef()
+    fed = {one.tensor.name for one in cut.borders} | {one.name for one in cut.constants}
+    waiting, seen = [op for op in last if not {one.name for one in op.outputs} & fed], set(last)
+    while waiting:
+        op = waiting.pop()
+        node = op.node_def
+        kept = [name for name in node.input if not name.startswith("^")]
+        del node.input[:]
+        node.input.extend(kept)
+        graph.node.append(node)
+        before = {tensor.op for tensor in op.inputs if tensor.name not in fed} - seen
+        seen |= before
+        waiting.extend(before)
+    library = last[0].graph.as_graph_def().library if last else None
+    if library is not None:
+        graph.library.CopyFrom(library)
+    return graph
+
+
+def _with_index(name: str) -> str:
+    return name if ":" in name else f"{name}:0"
+
+
+def _names(borders: Sequence[Border]) -> list[str]:
+    """A name for each input: that of its feature, with a number where there are several."""
+    names: list[str] = []
+    for border in borders:
+        name = wanted = re.sub(r"\W", "_", "_".join(sorted(border.features))[:60])
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{wanted}_{number}"
+        names.append(name)
+    return names
+
+
+def _meaning(border: Border) -> str:
+    what = " and ".join(f"the feature {name!r}" for name in sorted(border.features))
+    if not border.passed:
+        return what
+    if border.default is not None and border.passed == ("SparseToDense",):
+        return f"{what}; {border.default!r} where it is missing"
+    return f"what the model makes of {what} with {', '.join(border.passed)}"
+
+
+def _shape(
+    signature: Signature, border: Border, every: Sequence[int], first: Sequence[int]
+) -> list[int]:
+    """The shape for any number of examples."""
+    if not every or first[0] != 1:
+        raise _refused(
+            signature,
+            f"uses {' and '.join(sorted(border.features))} through {', '.join(border.passed)} in a "
+            "way that does not give one row for each example",
+        )
+    static = _sizes(border.tensor.shape) or [-1] * len(every)
+    known = zip(static[1:], every[1:], first[1:], strict=True)
+    return [-1, *(size if size != -1 else (one if one == two else -1) for size, one, two in known)]
+
+
+def _sizes(shape: tf.TensorShape) -> list[int] | None:
+    return None if shape.rank is None else [-1 if size is None else size for size in shape]
+
+
+def _check_worth(signature: Signature, cut: Cut, wanted: Collection[Any]) -> None:
+    at_cut = {border.tensor.name for border in cut.borders}
+    if not at_cut or all(tensor.name in at_cut for tensor in wanted):
+        last = sorted({name for border in cut.borders for name in border.passed})
+        raise _refused(
+            signature, f"has nothing left behind {', '.join(last) or 'its constants'} to convert"
+        )
+
+
+def _refused(signature: Signature, why: str) -> RewriteFailed:
+    return RewriteFailed(
+        f"The signature {signature.key!r} of {signature.path} takes tf.Examples or words, and no "
+        f"signature on plain tensors can be derived from it: it {why}. {_WRITE_ONE}"
+    )

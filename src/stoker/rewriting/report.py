@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known about a rewritten model: the file `rewriting.json` beside it."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+__all__ = ["REPORT_FILE", "Report"]
+
+REPORT_FILE = "rewriting.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One rewritten model beside its original."""
+
+    format: str
+    precision: str
+    signature: str
+    inputs: dict[str, dict[str, Any]]
+    """Name to type, shape and meaning."""
+    outputs: list[str]
+    left_out: list[str] = field(default_factory=list)
+    cut: bool = False
+    """Whether it takes other inputs than the original's signature."""
+    converter: str
+    runtime: str
+    """What it was loaded and run with; empty if there was nothing to run it with."""
+    compared_on: str
+    largest_difference: float | None
+    """In the worst output, as a part of its largest value; None if it could not be run."""
+    worst_output: str | None
+    tolerance: float
+    original_bytes: int
+    rewritten_bytes: int
+    original_ms: float
+    """The time for one example, at the median."""
+    rewritten_ms: float | None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """This report as plain JSON."""
+        return asdict(self)
+
+    def write(self, folder: str) -> None:
+        """Put it beside the model."""
+        with open(os.path.join(folder, REPORT_FILE), "w", encoding="utf-8") as file:
+            json.dump(self.to_dict(), file, indent=2)
+            file.write("\n")
+
+    @classmethod
+    def read(cls, folder: str) -> Self:
+        """The report that `write` has put there."""
+        with open(os.path.join(folder, REPORT_FILE), encoding="utf-8") as file:
+            return cls(**json.load(file))
