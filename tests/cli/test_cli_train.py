@@ -23,6 +23,7 @@ def pipeline(root, data, **given):
         "hyperparameters": {},
         "root": str(root),
         "keras": None,
+        "python": None,
         "schema_file": None,
         "name": "any",
     }

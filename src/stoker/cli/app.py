@@ -23,6 +23,7 @@ COMMANDS = {
     "check": "Tell what of a pipeline or module is supported, without running it.",
     "verify": "Compare published files with what they were.",
     "clean": "Remove what failed and killed runs left behind.",
+    "env": "Make and list Pythons with other TensorFlows.",
     "doctor": "Check this machine and its Python.",
 }
 FAILED, WRONG_USAGE, STOPPED = 1, 2, 130

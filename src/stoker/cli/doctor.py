@@ -16,6 +16,7 @@ import click
 
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_size
+from stoker.environments import made
 
 __all__ = ["Finding", "doctor", "findings"]
 
@@ -81,7 +82,7 @@ def doctor(root: str, as_json: bool) -> int:
 
 def findings(report: dict[str, Any], root: str) -> list[Finding]:
     """What there is to say about this Python, the `report` of a probe, and the disk at `root`."""
-    return [_python(), *_parts(report), _gpu(report), _real_tfx(), _disk(root)]
+    return [_python(), *_parts(report), _gpu(report), _real_tfx(), _environments(), _disk(root)]
 
 
 def _probe() -> dict[str, Any]:
@@ -156,6 +157,22 @@ def _real_tfx() -> Finding:
             "stoker; or keep each in an environment of its own.",
         )
     return Finding(what="TFX", found="not in this environment, as it should be")
+
+
+def _environments() -> Finding:
+    what = "Environments"
+    there = made()
+    if old := [one.name for one in there if not one.current]:
+        return Finding(
+            what=what,
+            state="problem",
+            found=f"{', '.join(old)} made for another version of Stoker",
+            advice=f"make it again: stoker env create {old[0]}",
+        )
+    if there:
+        return Finding(what=what, found=", ".join(one.name for one in there))
+    found = "none; for another TensorFlow: stoker env create NAME"
+    return Finding(what=what, state="note", found=found)
 
 
 def _disk(root: str) -> Finding:

@@ -59,6 +59,11 @@ _SPLIT_FOLDER = "Split-"
 @click.option("--root", metavar="DIR", help="Where outputs go.  [default: out/NAME]")
 @click.option("--keras", type=click.Choice(["2", "3"]), help="Instead of what the module says.")
 @click.option(
+    "--python",
+    metavar="PATH|NAME",
+    help="Another Python to run the module in, or an environment of stoker env.",
+)
+@click.option(
     "--schema",
     type=click.Path(exists=True, dir_okay=False),
     help="A schema.pbtxt, instead of one inferred from the data.",
@@ -73,6 +78,7 @@ def train(
     hyperparameters: dict[str, str],
     root: str | None,
     keras: str | None,
+    python: str | None,
     schema: str | None,
     name: str | None,
     as_json: bool,
@@ -87,6 +93,7 @@ def train(
         hyperparameters={key: _parsed(text) for key, text in hyperparameters.items()},
         root=os.path.abspath(root or os.path.join("out", name)),
         keras=int(keras) if keras else None,
+        python=python,
         schema_file=schema and os.path.abspath(schema),
         name=name,
     )
@@ -110,6 +117,7 @@ def training_pipeline(
     hyperparameters: dict[str, Any],
     root: str,
     keras: int | None,
+    python: str | None,
     schema_file: str | None,
     name: str,
 ) -> Pipeline:
@@ -139,6 +147,7 @@ def training_pipeline(
         train_args=train_args,
         eval_args=eval_args,
         keras=keras,
+        python=python,
     )
     return Pipeline(name, root, components=[*steps, trainer], enable_cache=True)
 

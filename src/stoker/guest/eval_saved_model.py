@@ -62,12 +62,21 @@ def EvalInputReceiver(
         told["iterator_initializer"] = tf.constant(iterator_initializer)
     # TFMA feeds the tensors of the signature; fed ones that the model itself reads would be
     # computed twice, so the model reads copies.
-    features = tf.nest.map_structure(tf.identity, features)
+    features = tf.nest.map_structure(_copy, features)
     if labels is None:
         return export.UnsupervisedInputReceiver(features, told)
     return export.SupervisedInputReceiver(
-        features, tf.nest.map_structure(tf.identity, labels), told
+        features, tf.nest.map_structure(_copy, labels), told
     )
+
+
+def _copy(tensor: Any) -> Any:
+    import tensorflow as tf
+
+    if isinstance(tensor, tf.SparseTensor):  # which TensorFlow 1 would not copy as a whole
+        parts = (tensor.indices, tensor.values, tensor.dense_shape)
+        return tf.SparseTensor(*map(tf.identity, parts))
+    return tf.identity(tensor)
 
 
 def _below(prefix: str, tensors: Any) -> dict[str, Any]:

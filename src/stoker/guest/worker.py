@@ -91,12 +91,18 @@ def _work(request: Mapping[str, Any], channel_fd: int, out: int, err: int) -> No
     def send(message: dict[str, Any]) -> None:
         channel.sendall(json.dumps(message).encode() + b"\n")
 
+    logging.getLogger("tensorflow").addFilter(_is_no_deprecation)
     outcome = execute(request, lambda text: send({"event": {"kind": "warning", "text": text}}))
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
     send({"outcome": json.dumps(outcome)})
     os._exit(0)  # TensorFlow's threads can hold an interpreter back for many seconds
+
+
+def _is_no_deprecation(record: logging.LogRecord) -> bool:
+    """Old TensorFlows announce what has come to pass long since."""
+    return "is deprecated and will be removed" not in record.getMessage()
 
 
 def _end_with_the_runner(channel: socket.socket) -> None:

@@ -11,7 +11,6 @@ from dataclasses import asdict
 
 import stoker
 from stoker import guest
-from stoker.components.trainer.executor import GenericExecutor
 from stoker.dsl.executor import BaseExecutor
 from stoker.task import Task
 from stoker.user_module.imports import is_installed
@@ -28,6 +27,8 @@ def guest_command(python: str, control_fd: int) -> list[str]:
 
 def guest_request(task: Task) -> str:
     """A Task and its FnArgs as JSON; raises ValueError for inputs that make no FnArgs."""
+    from stoker.components.trainer.executor import GenericExecutor  # only where there is a guest
+
     record = json.loads(task.to_json())
     record["import_paths"] = [path for path in task.import_paths if _is_the_users(path)]
     context = BaseExecutor.Context(tmp_dir=task.tmp_dir, unique_id=str(task.execution_id))
