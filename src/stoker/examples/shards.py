@@ -26,7 +26,7 @@ from stoker.examples.encode import contents, each
 from stoker.examples.split import split_indices
 from stoker.examples.tfrecord import checksums, header_of
 
-__all__ = ["Block", "SplitWriter", "in_order", "num_cores", "pack", "write_splits"]
+__all__ = ["Block", "Packed", "ShardWriter", "pack", "write_splits"]
 
 _SHARD_BYTES = 128 << 20
 """When a shard has grown to this, before compression, the next one begins."""
@@ -73,20 +73,20 @@ def write_splits(
         return list(_packed_by_split(make(), hash_buckets))
 
     with contextlib.ExitStack() as stack:
-        writers = [stack.enter_context(SplitWriter(folder)) for folder in split_dirs]
-        for parts in in_order(packed, blocks, num_cores()):
+        writers = [stack.enter_context(_SplitWriter(folder)) for folder in split_dirs]
+        for parts in _in_order(packed, blocks, _num_cores()):
             for writer, part in zip(writers, parts, strict=True):
                 writer.write(part)
 
 
-def num_cores() -> int:
+def _num_cores() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def in_order(
+def _in_order(
     function: Callable[[_Given], _Made], many: Iterable[_Given], num_threads: int
 ) -> Iterator[_Made]:
     """The results of all calls, in order; no more calls are begun than threads can be kept busy."""
@@ -149,55 +149,67 @@ def _mask(chosen: np.ndarray) -> pa.BooleanArray:
     return pa.Array.from_buffers(pa.bool_(), len(chosen), [None, pa.py_buffer(bits)])
 
 
-class SplitWriter:
+class _SplitWriter:
     """The shards of one split that are being written, at least one, each with its columns.
 
-    Shards are named `<prefix>-00000-of-0000N.gz`; they get their names at the end, when their
-    number is known.
+    Shards get their names, `data_tfrecord-00000-of-0000N.gz`, when their number is known.
     """
 
-    def __init__(self, folder: str, prefix: str = "data_tfrecord") -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._prefix = prefix
-        self._shards: list[_Shard] = []
+        self._shards: list[ShardWriter] = []
 
     def __enter__(self) -> Self:
-        Path(self._folder).mkdir(parents=True, exist_ok=True)
         self._begin()
         return self
 
     def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
-        self._shards[-1].close(failed=failure is not None)
+        self._shards[-1].__exit__(failure)
         if failure is None:
             for index, shard in enumerate(self._shards):
-                name = f"{self._prefix}-{index:05}-of-{len(self._shards):05}.gz"
+                name = f"data_tfrecord-{index:05}-of-{len(self._shards):05}.gz"
                 shard.rename(os.path.join(self._folder, name))
 
     def write(self, packed: Packed) -> None:
         """Append what a block has for this split."""
         if self._shards[-1].size >= _SHARD_BYTES:
-            self._shards[-1].close()
+            self._shards[-1].__exit__(None)
             self._begin()
         self._shards[-1].write(packed)
 
     def _begin(self) -> None:
-        path = os.path.join(self._folder, f".{self._prefix}-{len(self._shards):05}.gz")
-        self._shards.append(_Shard(path))
+        path = os.path.join(self._folder, f".data_tfrecord-{len(self._shards):05}.gz")
+        self._shards.append(ShardWriter(path))
+        self._shards[-1].__enter__()
 
 
-class _Shard:
-    """A gzip file of records that is being written, and its columns."""
+class ShardWriter:
+    """A gzip file of records that is being written, and its columns beside it."""
 
     def __init__(self, path: str) -> None:
         self.size = 0
+        """In bytes, before compression."""
         self._crc = 0
         self._path = path
-        self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
-        self._file.write(_GZIP_HEADER)
         self._columns: ColumnWriter | None = None
         self._has_columns = True
 
+    def __enter__(self) -> Self:
+        Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+        self._file = open(self._path, "wb")
+        self._file.write(_GZIP_HEADER)
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        self._file.write(_GZIP_LAST_BLOCK + _GZIP_END.pack(self._crc, self.size & 0xFFFFFFFF))
+        self._file.close()
+        if failure is not None:
+            self._give_up_columns()
+        elif self._columns is not None:
+            self._columns.__exit__(None)
+
     def write(self, packed: Packed) -> None:
+        """Append a block."""
         self._file.write(packed.deflated)
         self._crc = isal_zlib.crc32_combine(self._crc, packed.crc, packed.size)
         self.size += packed.size
@@ -218,18 +230,11 @@ class _Shard:
     def _give_up_columns(self) -> None:
         self._has_columns = False
         if self._columns is not None:
-            self._columns.__exit__(BadData, None, None)
+            self._columns.__exit__(BadData)
             self._columns = None
 
-    def close(self, *, failed: bool = False) -> None:
-        self._file.write(_GZIP_LAST_BLOCK + _GZIP_END.pack(self._crc, self.size & 0xFFFFFFFF))
-        self._file.close()
-        if failed:
-            self._give_up_columns()
-        elif self._columns is not None:
-            self._columns.__exit__(None, None, None)
-
     def rename(self, path: str) -> None:
+        """Give the file, which is closed, and its columns another name."""
         os.rename(self._path, path)
         if self._columns is not None:
             os.rename(columns_path(self._path), columns_path(path))
