@@ -3,7 +3,7 @@
 
 interpreters.py  the Pythons of this machine, and what is in them
 recipes.py       what can be made; <name>.txt has the exact versions
-made.py          what was made: `$STOKER_HOME/envs/<name>`
+kept.py          what was made: `$STOKER_HOME/envs/<name>`
 """
 
 from stoker.environments.interpreters import (
@@ -12,7 +12,7 @@ from stoker.environments.interpreters import (
     inspect_python,
     scrubbed,
 )
-from stoker.environments.made import Made, create, find, made, remove, resolve
+from stoker.environments.kept import Made, create, find, home, made, remove, resolve
 from stoker.environments.recipes import RECIPES, Recipe
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "create",
     "find",
     "find_python",
+    "home",
     "inspect_python",
     "made",
     "remove",

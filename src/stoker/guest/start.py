@@ -14,8 +14,8 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 NAME = "stoker_guest"
 
 
-def main() -> None:
-    """Load the package, and serve one request."""
+def load() -> None:
+    """Make this folder importable as a package."""
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != FOLDER]
     sys.dont_write_bytecode = True  # a user's file that changes twice in a second is read again
     spec = importlib.util.spec_from_file_location(
@@ -23,6 +23,11 @@ def main() -> None:
     )
     assert spec is not None
     sys.modules[NAME] = importlib.util.module_from_spec(spec)
+
+
+def main() -> None:
+    """Serve one request."""
+    load()
     importlib.import_module(NAME + ".worker").serve(int(sys.argv[1]))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stoker.environments.made import home
+from stoker.environments import home
 from stoker.errors import RewriteFailed
 from stoker.rewriting.conversion import NotRun, Runtime
 from stoker.rewriting.signature import Arrays

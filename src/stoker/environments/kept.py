@@ -24,7 +24,7 @@ from stoker.environments.interpreters import (
 from stoker.environments.recipes import RECIPES, Recipe
 from stoker.errors import StokerError
 
-__all__ = ["Made", "create", "find", "made", "remove", "resolve"]
+__all__ = ["Made", "create", "find", "home", "made", "remove", "resolve"]
 
 _MADE = "made"
 _OLDEST = (3, 7)
@@ -94,6 +94,8 @@ def _path_of(python: str) -> str:
 
 def create(recipe: Recipe, report: Callable[[str], None] = lambda _: None) -> str:
     """Make an environment if it is not there yet; its Python. `report` gets lines of progress."""
+    if python := find(recipe.name):
+        return python
     base = find_python(recipe.pythons)
     if base is None:
         *most, last = recipe.pythons
@@ -104,7 +106,7 @@ def create(recipe: Recipe, report: Callable[[str], None] = lambda _: None) -> st
             f"pyenv install {recipe.pythons[0]}."
         )
     with _lock(recipe.name):
-        if python := find(recipe.name):
+        if python := find(recipe.name):  # somebody else has just made it
             return python
         folder = _folder(recipe.name)
         shutil.rmtree(folder, ignore_errors=True)  # half-made, or by an older recipe
@@ -148,7 +150,7 @@ def _made(name: str) -> Made | None:
 def _lock(name: str) -> Iterator[None]:
     """Held by whoever makes or removes an environment; others wait."""
     os.makedirs(os.path.join(home(), "envs"), exist_ok=True)
-    with open(os.path.join(home(), "envs", f".{name}.lock"), "w") as file:
+    with open(os.path.join(home(), "envs", f"{name}.lock"), "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
