@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from stoker.proto.transform_pb2 import SplitsConfig
     from stoker.proto.tuner_pb2 import TuneArgs
     from stoker.runner import LocalDagRunner, Run
+    from stoker.task import Workers
     from stoker.user_module.fn_args import DataAccessor, FnArgs
     from stoker.user_module.warm_start import WarmStart, warm_start
     from stoker.watching import log_metrics
@@ -135,6 +136,7 @@ __all__ = [
     "Tuner",
     "TunerFnResult",
     "WarmStart",
+    "Workers",
     "__version__",
     "artifacts",
     "component",
@@ -183,6 +185,7 @@ _HOMES = {
     "stoker.proto.transform_pb2": ("SplitsConfig",),
     "stoker.proto.tuner_pb2": ("TuneArgs",),
     "stoker.runner": ("LocalDagRunner", "Run"),
+    "stoker.task": ("Workers",),
     "stoker.user_module.fn_args": ("DataAccessor", "FnArgs"),
     "stoker.user_module.warm_start": ("WarmStart", "warm_start"),
     "stoker.watching": ("log_metrics",),

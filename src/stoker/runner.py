@@ -39,6 +39,7 @@ from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task, every
 from stoker.user_module.flags import flags_of_this_program
 from stoker.user_module.imports import find_module
 from stoker.user_module.keras_choice import choose_keras, users_environ
+from stoker.user_module.strategies import cluster_for
 
 if TYPE_CHECKING:
     from stoker.execution import Execution
@@ -412,12 +413,19 @@ class _Steps:
                 argv=tuple(sys.argv),
                 flags=flags_of_this_program(),
                 environment=environment,
+                workers=node.workers,
+                retries=node.retries,
             )
             outcome = self.launcher.launch(task, self.console)
             outputs = _succeeded(node, outcome)
             if node.check:
                 task = replace(
-                    task, executor=node.check, outputs=outputs, environment=environment.at_home()
+                    task,
+                    executor=node.check,
+                    outputs=outputs,
+                    environment=environment.at_home(),
+                    workers=None,
+                    retries=None,
                 )
                 outputs = _succeeded(node, self.launcher.launch(task, self.console))
             loaded = {path: self.digest(path) for path in outcome.loaded_files}
@@ -507,6 +515,7 @@ def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environm
     chosen = choose_keras(file, explicit=code.keras, environ=users_environ(), import_paths=paths)
     if code.python:
         return _environment_elsewhere(node, resolve_python(code.python), chosen)
+    chosen = replace(chosen, cluster=cluster_for(node.workers, file, chosen, paths))
     if node.USES_TENSORFLOW and not chosen.tensorflow:
         chosen = replace(chosen, tensorflow=True, keras=2, reason="its module names no Keras.")
     return replace(chosen, preload=(*chosen.preload, *node.PRELOAD))

@@ -25,6 +25,7 @@ from stoker.layout import serving_model_dir
 from stoker.proto.example_gen_pb2 import Input
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
+from stoker.task import Workers
 
 __all__ = ["read_data", "train", "training_pipeline"]
 
@@ -68,6 +69,13 @@ _SPLIT_FOLDER = "Split-"
     type=click.Path(exists=True, dir_okay=False),
     help="A schema.pbtxt, instead of one inferred from the data.",
 )
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="How many processes train the model together.",
+)
 @click.option("--name", help="The pipeline's name.  [default: the module's]")
 @json_option
 def train(
@@ -80,6 +88,7 @@ def train(
     keras: str | None,
     python: str | None,
     schema: str | None,
+    workers: int,
     name: str | None,
     as_json: bool,
 ) -> int:
@@ -95,6 +104,7 @@ def train(
         keras=int(keras) if keras else None,
         python=python,
         schema_file=schema and os.path.abspath(schema),
+        workers=Workers(workers) if workers > 1 else None,
         name=name,
     )
     # What the user's code prints is not part of the JSON.
@@ -120,6 +130,7 @@ def training_pipeline(
     python: str | None,
     schema_file: str | None,
     name: str,
+    workers: Workers | None = None,
 ) -> Pipeline:
     """The steps from data to a model."""
     reading = read_data(data)
@@ -148,6 +159,7 @@ def training_pipeline(
         eval_args=eval_args,
         keras=keras,
         python=python,
+        workers=workers,
     )
     return Pipeline(name, root, components=[*steps, trainer], enable_cache=True)
 

@@ -29,6 +29,7 @@ from stoker.dsl.conditions import conditions_here
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter, names_in, substitute
 from stoker.metadata.records import BaseType
+from stoker.task import Workers
 
 __all__ = [
     "BaseComponent",
@@ -308,6 +309,10 @@ class BaseComponent(Node):
     EXECUTOR_SPEC: ClassVar[ExecutorClassSpec]
     check: str | None = None
     """An executor that looks at what was written before it is published; it may refuse it."""
+    workers: Workers | None = None
+    """The processes that do the step together; None for one that does it alone."""
+    retries: int | None = None
+    """How often to begin again after a failure; None leaves it to the launcher."""
     PRELOAD: ClassVar[tuple[str, ...]] = ()
     """What a worker imports before it is needed, beyond what the user's code imports."""
     USES_TENSORFLOW: ClassVar[bool] = False

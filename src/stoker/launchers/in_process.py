@@ -43,6 +43,9 @@ class InProcess:
             prepare(task.environment)
         paths, argv = list(sys.path), list(sys.argv)
         set_sink(watcher.event)
+        if task.workers and task.workers.is_gang:
+            text = "this launcher has one process: the step runs without its workers"
+            watcher.event({"kind": "warning", "text": text})
         try:
             return execute(task.to_json())
         except KeyboardInterrupt:

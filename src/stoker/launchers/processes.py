@@ -19,21 +19,27 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
 from stoker.environments import scrubbed
 from stoker.launchers import Watcher
+from stoker.launchers.gang import LOST, is_for_gang, run_gang
 from stoker.launchers.guests import guest_command, guest_request
+from stoker.launchers.shares import free_addresses, shares
 from stoker.launchers.template import LENGTH_BYTES
-from stoker.task import Environment, Failure, Outcome, Task
+from stoker.task import Environment, Failure, Member, Outcome, Task, Workers
 
 __all__ = ["Processes"]
 
 _GRACE_SECONDS = 5.0
 # TensorFlow's C++ part reports a missing GPU as an error, which it is only where there is one.
 _QUIET = "2" if os.path.exists("/dev/nvidiactl") else "3"
+# What the user has set wins. Without growth, the first process takes all memory of a GPU.
+_DEFAULTS = {"TF_CPP_MIN_LOG_LEVEL": _QUIET, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 
 
 class Processes:
@@ -55,20 +61,33 @@ class Processes:
                 self._templates[kind] = _Template(environment, fork=self._fork)
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
-        """Run a task in a fresh process; Ctrl-C stops the process and gives a canceled Outcome."""
-        guest = task.environment.python is not None
+        """Run a task in fresh processes; Ctrl-C stops them and gives a canceled Outcome."""
         try:
-            request = guest_request(task) if guest else task.to_json()
+            request = _request(task)
         except ValueError as error:  # the inputs make no FnArgs, which a worker at home would say
             return Outcome(failure=Failure(kind="ValueError", message=str(error)))
+        if is_for_gang(task):
+            return run_gang(task, watcher, self)
+        with self._worker(task, request, watcher) as worker:
+            try:
+                return worker.outcome()
+            except KeyboardInterrupt:
+                worker.stop()
+                return Outcome(canceled=True)
+
+    def seats(self, members: Sequence[Member], workers: Workers) -> list["_Seat"]:
+        """Seats for the members of a gang, all on this machine."""
+        found = zip(free_addresses(len(members)), shares(members, workers), strict=True)
+        return [_Seat(self._worker, address, variables) for address, variables in found]
+
+    @contextlib.contextmanager
+    def _worker(self, task: Task, request: str, watcher: Watcher) -> Iterator["_Worker"]:
+        """A worker that has been sent its request."""
+        guest = task.environment.python is not None
         template = _Template(task.environment) if guest else self._take_template(task.environment)
         try:
             with _Worker(template, request, task.log_file, watcher) as worker:
-                try:
-                    return worker.outcome()
-                except KeyboardInterrupt:
-                    worker.stop()
-                    return Outcome(canceled=True)
+                yield worker
         finally:
             if guest or not self._fork:
                 template.close()
@@ -98,6 +117,10 @@ def _template_command(environment: Environment, control_fd: int, *, fork: bool) 
     ]
 
 
+def _request(task: Task) -> str:
+    return guest_request(task) if task.environment.python else task.to_json()
+
+
 def _kind(environment: Environment) -> tuple[bool, int | None]:
     return environment.tensorflow, environment.keras
 
@@ -122,7 +145,7 @@ class _Template:
                 stdin=subprocess.DEVNULL,
                 stderr=self._greeting,
                 pass_fds=[theirs.fileno()],
-                env={"TF_CPP_MIN_LOG_LEVEL": _QUIET, **variables},
+                env={**_DEFAULTS, **variables},
                 start_new_session=True,  # the terminal's Ctrl-C is for the runner alone
             )
 
@@ -157,6 +180,8 @@ class _Worker:
         self._template = template
         self._watcher = watcher
         self._outcome: Outcome | None = None
+        self.heard: Callable[[Outcome], None] = lambda _: None
+        """Called as soon as there is an outcome; a member of a gang stays after that."""
         self._unread = b""
         self._exit = b""
         self._channel, theirs = socket.socketpair()
@@ -206,6 +231,20 @@ class _Worker:
             if self._wait_for_exit(_GRACE_SECONDS):
                 return
 
+    def kill(self) -> None:
+        """End the process and what it started; one that is not there yet ends when it starts."""
+        with contextlib.suppress(OSError):  # it has ended already
+            self._channel.shutdown(socket.SHUT_RDWR)
+        if self.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+    @property
+    def pid(self) -> int | None:
+        """The process, which leads a group of its own; None before its start and after its end."""
+        words = self._exit.split()
+        return int(words[0]) if len(words) == 1 else None
+
     def _wait_for_exit(self, seconds: float | None) -> bool:
         """Read from all ends until the exit pipe closes; False when `seconds` have passed."""
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -235,6 +274,7 @@ class _Worker:
         for message in map(json.loads, lines):
             if "outcome" in message:
                 self._outcome = Outcome.from_json(message["outcome"])
+                self.heard(self._outcome)
             else:
                 self._watcher.event(message["event"])
 
@@ -252,7 +292,7 @@ class _Worker:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._template.process.wait(_GRACE_SECONDS)
             return Failure(
-                kind="WorkerLost",
+                kind=LOST,
                 message="The process that starts the workers ended by itself.",
                 traceback=self._template.last_words(),
             )
@@ -263,4 +303,69 @@ class _Worker:
             message = f"The worker process was killed by {name}.{more}"
         else:
             message = f"The worker process left with exit code {code} before it was done."
-        return Failure(kind="WorkerLost", message=message)
+        return Failure(kind=LOST, message=message)
+
+
+class _Seat:
+    """A place for one member of a gang on this machine."""
+
+    def __init__(
+        self,
+        start: Callable[[Task, str, Watcher], AbstractContextManager[_Worker]],
+        address: str,
+        variables: Mapping[str, str],
+    ) -> None:
+        self.address = address
+        self.variables = variables
+        self.where = "not started"
+        self._start = start
+        self._worker: _Worker | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self, task: Task, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
+        """Start the process, and follow it in a thread."""
+        stack = contextlib.ExitStack()
+        self._worker = stack.enter_context(self._start(task, _request(task), watcher))
+        self._worker.heard = done
+        self._thread = threading.Thread(target=self._follow, args=(stack, done), daemon=True)
+        self._thread.start()
+
+    def _follow(self, stack: contextlib.ExitStack, done: Callable[[Outcome], None]) -> None:
+        assert self._worker
+        with stack:
+            done(self._worker.outcome())
+
+    def cpu_seconds(self) -> float | None:
+        """What the system says of the process; None before its start and where it does not say."""
+        pid = self._worker and self._worker.pid
+        if not pid:
+            return None
+        self.where = f"process {pid} on this machine"
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return None
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> None:
+        """End the process and what it started: politely, then not."""
+        if self._worker and self._worker.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._worker.pid, signal.SIGTERM)
+            self._wait(_GRACE_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process and what it started."""
+        until = time.monotonic() + _GRACE_SECONDS
+        while self._worker and self._is_running() and time.monotonic() < until:
+            self._worker.kill()
+            self._wait(0.1)
+
+    def _wait(self, seconds: float) -> None:
+        if self._thread:
+            self._thread.join(seconds)
+
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()

@@ -7,6 +7,7 @@ pipe for its exit status, and its standard output and error.
 """
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -18,6 +19,7 @@ import socket
 import sys
 import threading
 import warnings
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from stoker.launchers.worker import execute
@@ -32,6 +34,7 @@ __all__ = ["LENGTH_BYTES", "main"]
 
 LENGTH_BYTES = 8
 _NUM_FDS = 4
+_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
@@ -113,6 +116,7 @@ def _serve(control: socket.socket) -> None:
         if control.fileno() in ready:
             request = _receive(control)
             if request is None:
+                _kill_groups(exit_pipes)
                 return
             task, (channel, exit_pipe, out, err) = request
             pid = _fork()
@@ -128,6 +132,7 @@ def _serve(control: socket.socket) -> None:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 os.setsid()
+                _end_with_the_template()
                 _work(task, channel, out, err)
             for fd in (channel, out, err):
                 os.close(fd)
@@ -140,6 +145,19 @@ def _fork() -> int:
         # Python 3.12 warns about forking with threads; TensorFlow's have run nothing yet.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
+
+
+def _kill_groups(pids: Iterable[int]) -> None:
+    """End the workers whose runner is gone, and what they started, even if they are stopped."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _end_with_the_template() -> None:
+    """Have the system kill this worker when its template dies, however that happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _reap(exit_pipes: dict[int, int]) -> None:
@@ -186,6 +204,9 @@ def _work(task: str, channel_fd: int, out: int, err: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     send(outcome=outcome.to_json())
+    if json.loads(task)["member"]:
+        # Others of its gang may still need this process. The runner ends them together.
+        threading.Event().wait()
     # Not sys.exit: TensorFlow's threads can hold an interpreter back for many seconds.
     os._exit(0)
 

@@ -12,6 +12,7 @@ from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.errors import StokerError
 from stoker.task import Failure, Outcome, Task
+from stoker.user_module.cluster import enter_gang
 from stoker.user_module.estimators import enable_estimators
 from stoker.user_module.fingerprint import loaded_files
 from stoker.user_module.flags import take_over_flags
@@ -31,6 +32,8 @@ def execute(task_json: str) -> Outcome:
         sys.argv = list(task.argv)
     take_over_flags(task.flags)
     try:
+        if task.member:
+            enter_gang(task.member, task.environment)
         if task.environment.estimators:
             enable_estimators()
         task = Task.from_json(task_json, _artifact_classes(task))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Trainer as a pipeline sees it: its table, and the rules on its arguments."""
 
+import json
 import os
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from stoker.artifacts import (
@@ -23,6 +25,7 @@ from stoker.dsl.component import (
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.task import Workers
 
 __all__ = ["Trainer", "TrainerSpec"]
 
@@ -52,6 +55,7 @@ class TrainerSpec(ComponentSpec):
         "eval_args": ExecutionParameter(type=EvalArgs, optional=True),
         "custom_config": ExecutionParameter(type=str, optional=True),
         "watch": ExecutionParameter(type=bool, optional=True),
+        "workers": ExecutionParameter(type=str, optional=True),
     }
 
 
@@ -68,6 +72,9 @@ class Trainer(UserCodeComponent):
     `watch` is False, Keras's `fit` reports its progress, and leaves metrics in `model_run`.
     `python` is the path of another interpreter to run the code in, with a TensorFlow of its own, or
     the name of an environment that `stoker env create` made.
+    `workers` are the processes that train together, through a strategy that the module makes;
+    `retries` is how often they begin again after a failure, which is once unless it is said, and
+    then only if a process was lost.
     `base_models` and `instance_name` are names of older editions.
     """
 
@@ -100,15 +107,20 @@ class Trainer(UserCodeComponent):
         check: bool = True,
         watch: bool = True,
         python: str | os.PathLike[str] | None = None,
+        workers: Workers | None = None,
+        retries: int | None = None,
     ) -> None:
         check_one_of("Trainer", module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
         self.ask_for_keras(keras)
         if python:
-            _check_for_another_python(keras, custom_executor_spec)
+            _check_for_another_python(keras, custom_executor_spec, workers)
             self.python = os.fspath(python)
         self.check = "stoker.components.trainer.validate:ModelCheck" if check else None
+        if retries is not None and retries < 0:
+            raise ValueError(f"Trainer(retries=…) takes a number from 0 on, got {retries}.")
+        self.workers, self.retries = workers, retries
         spec = TrainerSpec(
             examples=_choose_examples(examples, transformed_examples, transform_graph),
             transform_graph=transform_graph,
@@ -123,11 +135,19 @@ class Trainer(UserCodeComponent):
             eval_args=eval_args,
             custom_config=config_as_json("Trainer", custom_config),
             watch=None if watch else False,
+            workers=json.dumps(asdict(workers)) if workers else None,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
 
 
-def _check_for_another_python(keras: int | None, executor: ExecutorClassSpec | None) -> None:
+def _check_for_another_python(
+    keras: int | None, executor: ExecutorClassSpec | None, workers: Workers | None
+) -> None:
+    if workers and workers.is_gang:
+        raise ValueError(
+            "Trainer takes workers or python, not both: in another interpreter a module trains in "
+            "one process."
+        )
     if keras:
         raise ValueError(
             "Trainer takes keras or python, not both: another interpreter has the Keras that is "

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each process of a gang gets of this machine: an address, processors and GPUs."""
+
+import contextlib
+import glob
+import os
+import socket
+from collections.abc import Mapping, Sequence
+
+from stoker.task import Member, Workers
+
+__all__ = ["free_addresses", "shares"]
+
+_THREADS = "TF_NUM_INTRAOP_THREADS"
+_GPUS = "CUDA_VISIBLE_DEVICES"
+
+
+def free_addresses(num: int) -> list[str]:
+    """Loopback addresses that nobody listens at."""
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(socket.socket()) for _ in range(num)]
+        for one in held:  # all are held until all are known: no port twice
+            one.bind(("127.0.0.1", 0))
+        return ["{}:{}".format(*one.getsockname()) for one in held]
+
+
+def shares(members: Sequence[Member], workers: Workers) -> list[dict[str, str]]:
+    """What is set in each member's environment for its part of the processors and GPUs.
+
+    The user's own number of threads is left alone.
+    """
+    coordinates = any(member.role == "worker" and member.serves for member in members)
+    training = [
+        member
+        for member in members
+        if member.role == "worker" or (member.role == "chief" and not coordinates)
+    ]
+    gpus = _split(_gpus(os.environ), workers)
+    threads = workers.cpus_each or max(1, _num_cpus() // workers.count)
+    cpus = {} if _THREADS in os.environ else {_THREADS: str(threads)}
+    return [
+        {**cpus, _GPUS: ",".join(gpus[training.index(member)]) if member in training else ""}
+        for member in members
+    ]
+
+
+def _num_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _gpus(environ: Mapping[str, str]) -> list[str]:
+    """The GPUs that this process may use, by the names that CUDA knows them by."""
+    if _GPUS in environ:
+        return [name for name in environ[_GPUS].split(",") if name not in ("", "-1")]
+    return [str(index) for index, _ in enumerate(glob.glob("/dev/nvidia[0-9]*"))]
+
+
+def _split(gpus: Sequence[str], workers: Workers) -> list[Sequence[str]]:
+    if workers.count * workers.gpus_each > len(gpus):
+        raise ValueError(
+            f"Workers({workers.count}, gpus_each={workers.gpus_each}) needs "
+            f"{workers.count * workers.gpus_each} GPUs, and this machine has {len(gpus)} to give. "
+            "Ask for fewer, or leave gpus_each out to train on processors."
+        )
+    each = workers.gpus_each
+    return [gpus[index * each : (index + 1) * each] for index in range(workers.count)]
