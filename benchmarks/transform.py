@@ -6,8 +6,7 @@ python benchmarks/transform.py --rows 1000000
 Each reads 18 columns, analyzes them (z-scores, vocabularies, buckets), transforms them, and writes
 gzip TFRecords, one after the other, in a process of its own. Ours reads and writes examples as a
 step does: with the columns beside them, and then again without; Beam is given record batches.
-Imports are not counted: a Transform step starts in a process that has done them. Memory is the sum
-over the tree of processes, shared pages counted once.
+Imports are not counted: a Transform step starts in a process that has done them.
 
 With --beam-rows Beam gets fewer rows; its times are then scaled up, and marked so.
 """
@@ -16,24 +15,19 @@ import argparse
 import functools
 import json
 import os
-import resource
 import shutil
-import subprocess
-import sys
 import tempfile
-import threading
-import time
-from pathlib import Path
 from typing import Any
 
+import measuring
 import numpy as np
 import pyarrow as pa
+from measuring import Times
 
 BATCH_ROWS = 4096
 WORDS = {"color": 5, "city": 100, "zone": 1000, "street": 20_000, "device": 50, "campaign": 50_000}
 FLOATS = ["fare", "tips", "tolls", "miles", "speed", "lat", "lon"]
 INTS = ["seconds", "hour", "weekday", "seats", "age"]
-Times = dict[str, float]
 
 
 def main() -> None:
@@ -57,10 +51,10 @@ def compare(rows: int, beam_rows: int, workers: int) -> None:
         write_data(data_file(folder), rows)
         write_examples(folder)
         local = run_side("ours", folder, workers)
-        show(f"ours, {workers} processes", rows, local)
+        measuring.show(f"ours, {workers} processes", rows, local)
         shutil.rmtree(os.path.join(folder, "columns"))
         records = run_side("ours", folder, workers)
-        show("ours, without columns", rows, records)
+        measuring.show("ours, without columns", rows, records)
         print(
             f"columns save: wall {1 - local['wall'] / records['wall']:.0%}, "
             f"CPU {1 - local['cpu'] / records['cpu']:.0%}"
@@ -70,7 +64,7 @@ def compare(rows: int, beam_rows: int, workers: int) -> None:
         if beam_rows != rows:
             write_data(data_file(folder), beam_rows)
         beam = run_side("beam", folder, workers)
-        show("TFT on Beam, in memory", beam_rows, beam)
+        measuring.show("TFT on Beam, in memory", beam_rows, beam)
     scale = rows / beam_rows
     note = "" if scale == 1 else f" (Beam's times scaled up {scale:g} times)"
     print(
@@ -80,68 +74,8 @@ def compare(rows: int, beam_rows: int, workers: int) -> None:
     )
 
 
-def show(name: str, rows: int, times: Times) -> None:
-    analyzing = f" ({times['analyze']:.1f} of it to analyze)" if "analyze" in times else ""
-    print(
-        f"{name:22} {rows:>10,} rows   {rows / times['wall']:>8,.0f} rows/s   "
-        f"peak memory {times['memory'] / 1e9:.2f} GB   "
-        f"CPU {times['cpu']:.1f} s   wall {times['wall']:.1f} s{analyzing}",
-        flush=True,
-    )
-
-
 def run_side(side: str, folder: str, workers: int) -> Times:
-    command = [sys.executable, __file__, "--side", side, "--folder", folder]
-    environ = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1"}
-    with subprocess.Popen(
-        [*command, "--workers", str(workers)], stdout=subprocess.PIPE, text=True, env=environ
-    ) as process:
-        peak = [0]
-        watcher = threading.Thread(target=watch_memory, args=(process, peak), daemon=True)
-        watcher.start()
-        output, _ = process.communicate()
-    if process.returncode:
-        sys.exit(f"the side {side!r} failed")
-    times: Times = json.loads(output.splitlines()[-1])
-    return {**times, "memory": float(peak[0])}
-
-
-def watch_memory(process: "subprocess.Popen[str]", peak: list[int]) -> None:
-    while process.poll() is None:
-        peak[0] = max(peak[0], sum(map(memory_of, tree_of(process.pid))))
-        time.sleep(0.25)
-
-
-def tree_of(pid: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [pid, *(one for child in children for one in tree_of(int(child)))]
-
-
-def memory_of(pid: int) -> int:
-    """The process's memory; pages that several share are divided among them."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
-
-
-class Clock:
-    """Wall and CPU time, of this process and its children that have ended."""
-
-    def __init__(self) -> None:
-        self.wall, self.cpu = time.monotonic(), self._cpu()
-
-    def since(self) -> tuple[float, float]:
-        return time.monotonic() - self.wall, self._cpu() - self.cpu
-
-    @staticmethod
-    def _cpu() -> float:
-        both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        return sum(usage.ru_utime + usage.ru_stime for usage in both)
+    return measuring.run(__file__, "--side", side, "--folder", folder, "--workers", str(workers))
 
 
 def ours(folder: str, workers: int) -> Times:
@@ -151,14 +85,13 @@ def ours(folder: str, workers: int) -> Times:
     schema, graph_dir = make_schema(), os.path.join(folder, "ours")
     read = functools.partial(read_share, [os.path.join(folder, "Split-raw")], schema)
     write = functools.partial(write_share, os.path.join(folder, "Split-transformed"))
-    clock = Clock()
+    clock = measuring.Clock()
     with Pool(workers) as pool:
         traced = trace(preprocessing_fn, schema=schema, tmp_dir=os.path.join(folder, "ours_tmp"))
         analyze(traced, [Dataset(key="all", read=read)], graph_dir, pool=pool)
-        analyzed, _ = clock.since()
         transform(graph_dir, read, write, schema=schema, pool=pool)
     wall, cpu = clock.since()
-    return {"analyze": analyzed, "wall": wall, "cpu": cpu}
+    return {"wall": wall, "cpu": cpu}
 
 
 def on_beam(folder: str) -> Times:
@@ -177,7 +110,7 @@ def on_beam(folder: str) -> Times:
         read = functools.partial(read_batch, folder)
         return pipeline | f"{name}Create" >> beam.Create(indices) | f"{name}Read" >> beam.Map(read)
 
-    clock = Clock()
+    clock = measuring.Clock()
     with beam.Pipeline(options=PipelineOptions(["--runner=FnApiRunner"])) as pipeline, context:
         transform_fn = (data(pipeline, "a"), config) | tft_beam.AnalyzeDataset(preprocessing_fn)
         _ = transform_fn | tft_beam.WriteTransformFn(graph_dir)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What benchmarks have in common: a part runs in a process of its own, and is timed and weighed."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+Times = dict[str, float]
+
+
+class Clock:
+    """Wall and CPU time, of this process and its children that have ended."""
+
+    def __init__(self) -> None:
+        self.wall, self.cpu = time.monotonic(), self._cpu()
+
+    def since(self) -> tuple[float, float]:
+        return time.monotonic() - self.wall, self._cpu() - self.cpu
+
+    @staticmethod
+    def _cpu() -> float:
+        both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+
+def run(script: str, *args: str) -> Times:
+    """What a script printed as JSON in its last line, and its peak memory.
+
+    Memory is the sum over the tree of processes, shared pages counted once.
+    """
+    environ = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1"}
+    with subprocess.Popen(
+        [sys.executable, script, *args], stdout=subprocess.PIPE, text=True, env=environ
+    ) as process:
+        peak = [0]
+        watcher = threading.Thread(target=_watch_memory, args=(process, peak), daemon=True)
+        watcher.start()
+        output, _ = process.communicate()
+    if process.returncode:
+        sys.exit(f"{os.path.basename(script)} {' '.join(args)} failed")
+    *told, last = output.splitlines()
+    print(*told, sep="\n", end="\n" if told else "")
+    times: Times = json.loads(last)
+    return {**times, "memory": float(peak[0])}
+
+
+def show(name: str, rows: int, times: Times) -> None:
+    """One line on one part."""
+    print(
+        f"{name:24} {rows:>11,} rows   {rows / times['wall']:>9,.0f} rows/s   "
+        f"CPU {times['cpu']:6.1f} s   wall {times['wall']:6.1f} s   "
+        f"peak memory {times['memory'] / 1e6:6,.0f} MB",
+        flush=True,
+    )
+
+
+def _watch_memory(process: "subprocess.Popen[str]", peak: list[int]) -> None:
+    while process.poll() is None:
+        peak[0] = max(peak[0], sum(map(_memory_of, _tree_of(process.pid))))
+        time.sleep(0.25)
+
+
+def _tree_of(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [pid, *(one for child in children for one in _tree_of(int(child)))]
+
+
+def _memory_of(pid: int) -> int:
+    """The process's memory; pages that several share are divided among them.
+
+    Files that are mapped do not count: the system drops them when it needs the room.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines[1:]}
+    return sizes.get("Pss_Anon", 0) + sizes.get("Pss_Shmem", 0)
