@@ -30,8 +30,6 @@ _WANTED = {
 
 def train_estimator(trainer_fn: Callable[..., Any], fn_args: FnArgs) -> None:
     """Train what `trainer_fn` returns, and write both models where `fn_args` says."""
-    import tensorflow as tf
-
     schema = _schema(fn_args)
     run_dir = str(fn_args.model_run_dir or fn_args.working_dir)
     told = replace(
@@ -42,6 +40,8 @@ def train_estimator(trainer_fn: Callable[..., Any], fn_args: FnArgs) -> None:
     training = _checked(trainer_fn(told, schema))
     estimator, eval_spec = training["estimator"], training["eval_spec"]
     exporter = _only_exporter(eval_spec, training["train_spec"].max_steps)
+    import tensorflow as tf
+
     tf.estimator.train_and_evaluate(estimator, training["train_spec"], eval_spec)
     if not estimator.config.is_chief:
         print(f"This is the {estimator.config.task_type}: the chief writes the model.", flush=True)

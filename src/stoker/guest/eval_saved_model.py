@@ -65,9 +65,7 @@ def EvalInputReceiver(
     features = tf.nest.map_structure(_copy, features)
     if labels is None:
         return export.UnsupervisedInputReceiver(features, told)
-    return export.SupervisedInputReceiver(
-        features, tf.nest.map_structure(_copy, labels), told
-    )
+    return export.SupervisedInputReceiver(features, tf.nest.map_structure(_copy, labels), told)
 
 
 def _copy(tensor: Any) -> Any:

@@ -17,11 +17,9 @@ _ESTIMATOR_EXECUTOR = ":Executor"
 
 def train(task: Mapping[str, Any], fn_args: FnArgs, warn: Callable[[str], None]) -> None:
     """Call `run_fn(fn_args)`, or train the Estimator that `trainer_fn(fn_args, schema)` returns."""
-    parameters = task["parameters"]
-    names = ("run_fn", "trainer_fn")
-    if task["executor"].endswith(_ESTIMATOR_EXECUTOR):
-        names = names[::-1]
-    name, function = load_function(parameters, names)
+    wants_estimator = task["executor"].endswith(_ESTIMATOR_EXECUTOR)
+    names = ["trainer_fn"] if wants_estimator else ["run_fn", "trainer_fn"]
+    name, function = load_function(task["parameters"], names)
     _fill_in_flags(task["flags"])
     _warn_about_the_transform_graph(fn_args, warn)
     if name == "trainer_fn":
