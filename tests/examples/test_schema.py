@@ -18,7 +18,7 @@ BYTES = pa.large_list(pa.large_binary())
 def inferred(*splits, kind=INTS, shape=True):
     statistics = statistics_pb2.DatasetFeatureStatisticsList()
     for values in splits:
-        statistics.MergeFrom(compute_statistics(pa.table({"f": pa.array(values, kind)})))
+        statistics.MergeFrom(compute_statistics([pa.record_batch({"f": pa.array(values, kind)})]))
     return infer_schema(statistics, infer_feature_shape=shape)
 
 
@@ -75,14 +75,14 @@ def test_all_splits_count():
 
 
 def test_a_split_without_values_does_not_decide_the_type():
-    statistics = compute_statistics(pa.table({"f": pa.nulls(2)}))
-    statistics.MergeFrom(compute_statistics(pa.table({"f": pa.array([[5]], INTS)})))
+    statistics = compute_statistics([pa.record_batch({"f": pa.nulls(2)})])
+    statistics.MergeFrom(compute_statistics([pa.record_batch({"f": pa.array([[5]], INTS)})]))
     assert infer_schema(statistics).feature[0].type == schema_pb2.INT
 
 
 def test_two_types_in_two_splits_are_refused_by_name():
-    statistics = compute_statistics(pa.table({"f": pa.array([[5]], INTS)}))
-    statistics.MergeFrom(compute_statistics(pa.table({"f": pa.array([[b"5"]], BYTES)})))
+    statistics = compute_statistics([pa.record_batch({"f": pa.array([[5]], INTS)})])
+    statistics.MergeFrom(compute_statistics([pa.record_batch({"f": pa.array([[b"5"]], BYTES)})]))
     with pytest.raises(BadData, match="'f' has two types"):
         infer_schema(statistics)
 

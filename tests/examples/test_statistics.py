@@ -23,7 +23,7 @@ STATS = statistics_pb2.FeatureNameStatistics
 
 def feature(values, kind, **options):
     table = pa.table({"f": pa.array(values, kind)})
-    (dataset,) = compute_statistics(table, options=StatisticsOptions(**options)).datasets
+    (dataset,) = compute_statistics(table.to_batches(), options=StatisticsOptions(**options)).datasets
     assert dataset.num_examples == len(values)
     (stats,) = dataset.features
     assert list(stats.path.step) == ["f"]
@@ -61,13 +61,13 @@ def test_columns_of_nothing_of_one_value_and_of_no_number_are_counted(values):
     assert feature(values, FLOATS).num_stats.common_stats.num_non_missing == len(values)
 
 
-def test_text_has_its_most_frequent_values_first_and_ties_by_name():
+def test_text_has_its_most_frequent_values_first_and_ties_as_TFDV_has_them():
     stats = feature([[b"b"], [b"a"], [b"ccc"], [b"ccc"]], BYTES, num_top_values=2)
     strings = stats.string_stats
     assert stats.type == STATS.STRING
     assert (strings.unique, strings.avg_length) == (3, 2.0)
-    assert [(top.value, top.frequency) for top in strings.top_values] == [("ccc", 2), ("a", 1)]
-    assert [bucket.label for bucket in strings.rank_histogram.buckets] == ["ccc", "a", "b"]
+    assert [(top.value, top.frequency) for top in strings.top_values] == [("ccc", 2), ("b", 1)]
+    assert [bucket.label for bucket in strings.rank_histogram.buckets] == ["ccc", "b", "a"]
 
 
 def test_bytes_that_are_not_text_are_counted_but_not_shown():
@@ -85,7 +85,7 @@ def test_integers_that_the_schema_calls_categorical_are_counted_as_words():
     schema = schema_pb2.Schema()
     schema.feature.add(name="f", type=schema_pb2.INT).int_domain.is_categorical = True
     table = pa.table({"f": pa.array([[7], [7], [8]], INTS)})
-    (stats,) = compute_statistics(table, schema).datasets[0].features
+    (stats,) = compute_statistics(table.to_batches(), schema).datasets[0].features
     assert stats.type == STATS.INT
     assert [top.value for top in stats.string_stats.top_values] == ["7", "8"]
 
@@ -93,7 +93,7 @@ def test_integers_that_the_schema_calls_categorical_are_counted_as_words():
 def test_only_the_features_asked_for_are_counted():
     table = pa.table({name: pa.array([[1]], INTS) for name in ("a", "b")})
     options = StatisticsOptions(feature_allowlist=["b"])
-    (dataset,) = compute_statistics(table, options=options).datasets
+    (dataset,) = compute_statistics(table.to_batches(), options=options).datasets
     assert [stats.path.step[0] for stats in dataset.features] == ["b"]
 
 
@@ -104,7 +104,7 @@ def test_options_say_what_is_wrong_with_them():
 
 def test_statistics_come_back_from_their_file(tmp_path):
     path = str(tmp_path / "Split-train" / "FeatureStats.pb")
-    statistics = compute_statistics(pa.table({"f": pa.array([[1]], INTS)}))
+    statistics = compute_statistics([pa.record_batch({"f": pa.array([[1]], INTS)})])
     write_statistics(statistics, path)
     assert read_statistics(path) == statistics
 

@@ -3,8 +3,8 @@
 
 import json
 import os
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker.artifacts import Artifact, Examples, ExampleStatistics, Schema
 from stoker.dsl import (
@@ -17,6 +17,9 @@ from stoker.dsl import (
     ExecutorClassSpec,
 )
 from stoker.layout import only_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["StatisticsExecutor", "StatisticsGen", "StatisticsGenSpec"]
 
@@ -46,7 +49,7 @@ class StatisticsGen(BaseComponent):
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.statistics_gen:StatisticsExecutor")
     TYPE_NAME = "tfx.components.statistics_gen.component.StatisticsGen"
     BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.examples.decode", "stoker.examples.statistics")
+    PRELOAD = ("stoker.examples.columns", "stoker.examples.statistics")
 
     def __init__(
         self,
@@ -80,7 +83,6 @@ class StatisticsExecutor(BaseExecutor):
         output_dict: dict[str, list[Artifact]],
         exec_properties: dict[str, Any],
     ) -> None:
-        from stoker.examples.decode import read_table
         from stoker.examples.schema import read_schema
         from stoker.examples.statistics import (
             STATISTICS_FILE,
@@ -99,8 +101,14 @@ class StatisticsExecutor(BaseExecutor):
         statistics.splits = [split for split in examples.splits if split not in excluded]
         statistics.span = examples.span
         for split in statistics.splits:
-            table = read_table(os.path.join(examples.path(split=split), "*"), schema)
-            write_statistics(
-                compute_statistics(table, schema, options),
-                os.path.join(statistics.path(split=split), STATISTICS_FILE),
-            )
+            counted = compute_statistics(_batches(examples.path(split=split)), schema, options)
+            write_statistics(counted, os.path.join(statistics.path(split=split), STATISTICS_FILE))
+
+
+def _batches(folder: str) -> "Iterator[pa.RecordBatch]":
+    """The examples of a split, one shard after the other, so that only one is in memory."""
+    from stoker.examples.columns import read_batches
+    from stoker.examples.files import matching_files
+
+    for shard in matching_files(os.path.join(folder, "*")):
+        yield from read_batches([shard])

@@ -8,6 +8,8 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
+from stoker.examples.expectations import is_integer
+from stoker.examples.statistics import feature_name
 
 __all__ = ["SCHEMA_FILE", "infer_schema", "read_schema", "write_schema"]
 
@@ -69,7 +71,7 @@ class _Seen:
             return
         if self.num_present and stats.type != self.type:
             raise BadData(
-                f"The feature {_name(stats)!r} has two types in these statistics. "
+                f"The feature {feature_name(stats)!r} has two types in these statistics. "
                 "Leave out a split with exclude_splits, or import a schema written by hand."
             )
         self.type = stats.type
@@ -88,13 +90,11 @@ def _seen_in(statistics: statistics_pb2.DatasetFeatureStatisticsList) -> dict[st
     seen: dict[str, _Seen] = {}
     for dataset in statistics.datasets:
         for stats in dataset.features:
-            one = seen.setdefault(_name(stats), _Seen(type=stats.type, num_examples=num_examples))
+            one = seen.setdefault(
+                feature_name(stats), _Seen(type=stats.type, num_examples=num_examples)
+            )
             one.add(stats)
     return seen
-
-
-def _name(stats: statistics_pb2.FeatureNameStatistics) -> str:
-    return ".".join(stats.path.step) if stats.HasField("path") else str(stats.name)
 
 
 def _add_presence(feature: schema_pb2.Feature, seen: _Seen) -> None:
@@ -120,7 +120,11 @@ def _add_domain(schema: schema_pb2.Schema, feature: schema_pb2.Feature, seen: _S
     if seen.type == _FeatureStats.INT:
         if seen.numbers and min(seen.numbers) >= 0 and max(seen.numbers) == 1:
             feature.bool_domain.SetInParent()
-    elif seen.type != _FeatureStats.STRING or not seen.words or not seen.all_words:
+    elif seen.type != _FeatureStats.STRING or not seen.words:
+        return
+    elif all(map(is_integer, seen.words)) and seen.words - _TRUE - _FALSE:
+        feature.int_domain.SetInParent()
+    elif not seen.all_words:
         return
     elif seen.words == true | false and len(true) <= 1 and len(false) <= 1:
         feature.bool_domain.CopyFrom(

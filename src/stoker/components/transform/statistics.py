@@ -68,7 +68,7 @@ def _write(
     folders: Mapping[str, str],
 ) -> None:
     options = updated_options(job.stats_options_updater_fn, kind, schema)
-    statistics = compute_statistics(_table(batches), schema, options)
+    statistics = compute_statistics(batches, schema, options)
     when = kind.name.lower()
     write_statistics(statistics, os.path.join(folders[f"{when}_stats"], STATISTICS_FILE))
     write_schema(schema, os.path.join(folders[f"{when}_schema"], SCHEMA_FILE))
