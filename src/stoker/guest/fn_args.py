@@ -39,6 +39,7 @@ class FnArgs:
     hyperparameters: dict[str, Any] | None = None
     custom_config: dict[str, Any] | None = None
     num_examples: dict[str, int] | None = None
+    checkpoint_dir: str | None = None
 
 
 def make_fn_args(fields: dict[str, Any]) -> FnArgs:

@@ -31,7 +31,11 @@ def guest_request(task: Task) -> str:
 
     record = json.loads(task.to_json())
     record["import_paths"] = [path for path in task.import_paths if _is_the_users(path)]
-    context = BaseExecutor.Context(tmp_dir=task.tmp_dir, unique_id=str(task.execution_id))
+    context = BaseExecutor.Context(
+        tmp_dir=task.tmp_dir,
+        unique_id=str(task.execution_id),
+        checkpoint_dir=task.checkpoint_dir or None,
+    )
     fn_args = GenericExecutor(context)._fn_args(
         {key: list(artifacts) for key, artifacts in task.inputs.items()},
         {key: list(artifacts) for key, artifacts in task.outputs.items()},
