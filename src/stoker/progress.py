@@ -5,7 +5,7 @@
 
 A record is plain JSON. Its `kind` is `progress` (step, steps, epoch, epochs, metrics,
 steps_per_second, examples_per_second, waiting, seconds_left, phase, epoch_end, done; all but the
-step may be missing) or `warning` (text). Whoever passes a record on may add `node`.
+step may be missing), `note` or `warning` (text). Whoever passes a record on may add `node`.
 """
 
 import contextlib
@@ -86,6 +86,8 @@ class Console:
         with self._lock:
             if record["kind"] == "warning":
                 self._print(f"{_prefix(record)}warning: {record['text']}")
+            elif record["kind"] == "note":
+                self._print(f"{_prefix(record)}{record['text']}")
             elif self._live:
                 self._show_live(record)
             elif self._is_due(record):

@@ -29,12 +29,14 @@ from stoker.environments import Interpreter
 from stoker.environments import resolve as resolve_python
 from stoker.errors import StepFailed, StokerError
 from stoker.file_digests import FileDigests
+from stoker.held_dirs import hold
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.liveness import hold_run_lock, is_alive
 from stoker.metadata.records import SKIPPED, ExecutionState
 from stoker.progress import Console
 from stoker.secrets import masked
+from stoker.stopping import listening
 from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task, every
 from stoker.user_module.flags import flags_of_this_program
 from stoker.user_module.imports import find_module
@@ -71,16 +73,20 @@ class LocalDagRunner:
         parameters: Mapping[str, Any] | None = None,
         *,
         force: Collection[str] = (),
+        fresh: bool = False,
         **_: Any,
     ) -> Run:
         """Run every step of a pipeline.
 
         `parameters` are the values of its RuntimeParameters; the steps in `force` run even if
-        nothing changed.
+        nothing changed. With `fresh`, training starts from the beginning, whatever a run that was
+        stopped has left.
         """
         given = {**(parameters or {}), **_interception.parameters}
         forced = {*force, *_interception.force}
-        run = _run(pipeline, given, forced, self._launcher or Processes())
+        fresh = fresh or _interception.fresh
+        with listening():
+            run = _run(pipeline, given, forced, fresh, self._launcher or Processes())
         _interception.runs.append(run)
         return run
 
@@ -91,6 +97,7 @@ class _Interception:
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     force: Collection[str] = ()
+    fresh: bool = False
     runs: list[Run] = field(default_factory=list)
 
 
@@ -98,10 +105,12 @@ _interception = _Interception()
 
 
 @contextlib.contextmanager
-def intercept(parameters: Mapping[str, Any], force: Collection[str] = ()) -> Iterator[list[Run]]:
+def intercept(
+    parameters: Mapping[str, Any], force: Collection[str] = (), fresh: bool = False
+) -> Iterator[list[Run]]:
     """Take over the runs that are started inside: add to them, and keep their results."""
     global _interception
-    _interception = _Interception(parameters, force)
+    _interception = _Interception(parameters, force, fresh)
     try:
         yield _interception.runs
     finally:
@@ -109,7 +118,11 @@ def intercept(parameters: Mapping[str, Any], force: Collection[str] = ()) -> Ite
 
 
 def _run(
-    pipeline: Pipeline, given: dict[str, Any], forced: Collection[str], launcher: Launcher
+    pipeline: Pipeline,
+    given: dict[str, Any],
+    forced: Collection[str],
+    fresh: bool,
+    launcher: Launcher,
 ) -> Run:
     _check_names(pipeline, given, forced)
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
@@ -130,6 +143,7 @@ def _run(
                 pipeline=pipeline,
                 given=given,
                 forced=forced,
+                fresh=fresh,
                 root=root,
                 run_id=run_id,
                 store=store,
@@ -200,6 +214,7 @@ class _Steps:
     pipeline: Pipeline
     given: dict[str, Any]
     forced: Collection[str]
+    fresh: bool
     root: str
     run_id: str
     store: "Store"
@@ -339,8 +354,11 @@ class _Steps:
         if isinstance(decision, cache.Reuse):
             with self._execution(node, inputs, properties, how="cached") as execution:
                 execution.reuse(self.store.outputs(decision.execution_id))
-        else:
-            self._launch(node, inputs, parameters, properties)
+            return
+        if node.GOES_ON and not parts:
+            parts = self._parts_of(node, inputs, parameters)
+        with self._checkpoints(node, parts) as checkpoint_dir:
+            self._launch(node, inputs, parameters, properties, checkpoint_dir)
 
     def _parts_of(
         self, node: BaseComponent, inputs: ArtifactMap, parameters: Mapping[str, Any]
@@ -380,12 +398,26 @@ class _Steps:
         )
         return [cache.Past.of(execution) for execution in reversed(executions)]
 
+    def _checkpoints(
+        self, node: BaseComponent, parts: Mapping[str, str]
+    ) -> contextlib.AbstractContextManager[str]:
+        """Where a step finds how far an earlier run of the same work was; none if it starts anew.
+
+        While another run is at the same work, this one starts anew too.
+        """
+        if not node.GOES_ON:
+            return contextlib.nullcontext("")
+        same_work = os.path.join(self.root, ".stoker", "checkpoints", node.id, cache.key_of(parts))
+        alone = os.path.join(self.tmp_dir, node.id, "checkpoints")
+        return hold(same_work, otherwise=alone, fresh=self.fresh)
+
     def _launch(
         self,
         node: BaseComponent,
         inputs: ArtifactMap,
         parameters: Mapping[str, Any],
         properties: Mapping[str, Any],
+        checkpoint_dir: str,
     ) -> None:
         environment = self.environments[node.id]
         self.launcher.prepare(self._environments_from(node))
@@ -405,6 +437,7 @@ class _Steps:
                 parameters=parameters,
                 artifact_classes=_users_artifact_classes(node),
                 tmp_dir=os.path.join(self.tmp_dir, node.id),
+                checkpoint_dir=checkpoint_dir,
                 log_file=self._log_file(node, execution),
                 beam_pipeline_args=tuple(
                     node.beam_pipeline_args or self.pipeline.beam_pipeline_args

@@ -133,6 +133,8 @@ class Task:
     artifact_classes: Mapping[str, str] = field(default_factory=dict)
     """The users' own artifact types: type name to where its class is, written as for `executor`."""
     tmp_dir: str = ""
+    checkpoint_dir: str = ""
+    """Where it finds how far an earlier attempt was, and leaves how far it is itself."""
     log_file: str = ""
     beam_pipeline_args: tuple[str, ...] = ()
     import_paths: tuple[str, ...] = ()

@@ -26,6 +26,9 @@ class BaseExecutor(abc.ABC):
     class Context:
         """Where an executor may write besides its outputs, and how it should run Beam."""
 
+        node_id: str = ""
+        checkpoint_dir: str | None = None
+
         def __init__(
             self,
             beam_pipeline_args: list[str] | None = None,

@@ -36,6 +36,8 @@ from stoker.task import Environment, Failure, Member, Outcome, Task, Workers
 __all__ = ["Processes"]
 
 _GRACE_SECONDS = 5.0
+_SAVING_SECONDS = 30.0
+"""What a worker that is to stop has for saving how far it is."""
 # TensorFlow's C++ part reports a missing GPU as an error, which it is only where there is one.
 _QUIET = "2" if os.path.exists("/dev/nvidiactl") else "3"
 # What the user has set wins. Without growth, the first process takes all memory of a GPU.
@@ -225,11 +227,12 @@ class _Worker:
                 return
             self._read_from(self._exit_read)
         group = int(self._exit.split()[0])
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for number, seconds in ((signal.SIGTERM, _SAVING_SECONDS), (signal.SIGKILL, None)):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, number)
-            if self._wait_for_exit(_GRACE_SECONDS):
-                return
+            with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
+                if self._wait_for_exit(seconds):
+                    return
 
     def kill(self) -> None:
         """End the process and what it started; one that is not there yet ends when it starts."""

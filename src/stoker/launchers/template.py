@@ -24,7 +24,8 @@ from typing import Any, NoReturn
 
 from stoker.launchers.worker import execute
 from stoker.progress import set_sink
-from stoker.task import Environment
+from stoker.stopping import listening, stop_wanted
+from stoker.task import Environment, Outcome
 from stoker.user_module.keras_alias import alias_keras, prepare_keras
 from stoker.user_module.logs import hush_libraries
 from stoker.user_module.tfma_names import provide_tfma
@@ -199,7 +200,13 @@ def _work(task: str, channel_fd: int, out: int, err: int) -> NoReturn:
 
     set_sink(lambda record: send(event=record))
     hush_libraries()
-    outcome = execute(task)
+    try:
+        with listening():
+            outcome = execute(task)
+    except KeyboardInterrupt:
+        outcome = Outcome(canceled=True)
+    if stop_wanted():  # the user's code may have caught it
+        outcome = Outcome(canceled=True)
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -57,6 +57,8 @@ class FnArgs:
     custom_config: dict[str, Any] | None = None
     num_examples: dict[str, int] | None = None
     """The number of examples by split, where statistics are given."""
+    checkpoint_dir: str | None = None
+    """The same directory whenever the same work is tried again; gone when it is published."""
 
 
 def get_common_fn_args(

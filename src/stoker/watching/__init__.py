@@ -17,6 +17,7 @@ from stoker import progress
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching.estimators import watch_estimators
 from stoker.watching.keras_fit import watch_fit
+from stoker.watching.resume import Keeper
 from stoker.watching.session import Session
 
 __all__ = ["SWITCH", "log_metrics", "watch"]
@@ -40,13 +41,15 @@ _state = _State()
 def watch(
     fn_args: FnArgs,
     *,
+    node: str = "",
     keras: int | None = None,
     report: Callable[[dict[str, Any]], None] = progress.report,
     enabled: bool = True,
 ) -> Iterator[None]:
     """Watch the training inside: `fit` of Keras, Estimators, and what `log_metrics` is told.
 
-    `keras` is the version that the step was given; with None, whichever is loaded is watched.
+    `node` is the step's name. `keras` is the version that it was given; with None, whichever is
+    loaded is watched.
     `enabled=False`, or the variable STOKER_WATCH=0, leaves everything as it is.
     """
     if not enabled or os.environ.get(SWITCH) == "0":
@@ -56,7 +59,7 @@ def watch(
         finally:
             _state.switched_off = False
         return
-    session = Session(fn_args, report)
+    session = Session(fn_args, report, _keeper(fn_args, node, report))
     _state.session = session
     try:
         with watch_fit(session, keras=keras), watch_estimators(session):
@@ -64,6 +67,16 @@ def watch(
     finally:
         _state.session = None
         session.close()
+
+
+def _keeper(fn_args: FnArgs, node: str, report: Callable[[dict[str, Any]], None]) -> Keeper | None:
+    if not fn_args.checkpoint_dir:
+        return None
+
+    def say(kind: str, text: str) -> None:
+        report({"kind": kind, "node": node, "text": text})
+
+    return Keeper(fn_args.checkpoint_dir, say=say)
 
 
 def log_metrics(step: int, metrics: Mapping[str, Any] | None = None, /, **named: Any) -> None:

@@ -14,11 +14,12 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from stoker.watching.gpu import idle_gpu
 from stoker.watching.input_wait import InputWait
+from stoker.watching.resume import FitHadEnded, FitKeeper, Place
 from stoker.watching.session import REPORT_SECONDS, Session, numbers
 
 __all__ = ["watch_fit"]
@@ -65,24 +66,42 @@ def _watched(fit: Callable[..., Any], keras: Any, session: Session) -> Callable[
     @functools.wraps(fit)
     def watched_fit(model: Any, *args: Any, **kwargs: Any) -> Any:
         call = signature.bind(model, *args, **kwargs)
-        callback = _callback_class(keras)(session, call.arguments.get("batch_size"))
-        callbacks = call.arguments.get("callbacks")
-        if isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks.callbacks.append(callback)
-            callback.set_model(model)
-            callback.set_params(callbacks.params)
-        else:
-            given = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
-            callbacks = [*(one for one in given if one is not None), callback]
-        _leave_room(session, callbacks)
-        # Keras's own bar would be a second one; who asks for it still gets it.
-        call.arguments = {"verbose": 0, **call.arguments, "callbacks": callbacks}
-        try:
-            return fit(*call.args, **call.kwargs)
-        finally:
-            callback.let_go()
+        watch = _as_callback(keras, _FitWatch)(session, call.arguments)
+        with session.keeping(keras, model, call.arguments) as kept:
+            ours = [watch]
+            if kept:
+                watch.go_on_from(kept.place)
+                ours.append(_as_callback(keras, FitKeeper)(kept, watch.place))
+            callbacks = _with_ours(keras, model, call.arguments.get("callbacks"), ours)
+            _leave_room(session, callbacks)
+            # Keras's own bar would be a second one; who asks for it still gets it.
+            call.arguments = {"verbose": 0, **call.arguments, "callbacks": callbacks}
+            if kept and kept.place:
+                call.arguments["initial_epoch"] = kept.place.epoch
+            try:
+                history = fit(*call.args, **call.kwargs)
+            except FitHadEnded:
+                return model.history
+            finally:
+                watch.let_go()
+            if kept:
+                kept.end(watch.place(0))
+            return history
 
     return watched_fit
+
+
+def _with_ours(keras: Any, model: Any, callbacks: Any, ours: list[Any]) -> Any:
+    """The callbacks of a `fit`: ours come first and last, what the user has given in between."""
+    watch, *keeper = ours
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        callbacks.callbacks[:] = [*keeper, *callbacks.callbacks, watch]
+        for one in ours:
+            one.set_model(model)
+            one.set_params(callbacks.params)
+        return callbacks
+    given = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
+    return [*keeper, *(one for one in given if one is not None), watch]
 
 
 def _leave_room(session: Session, callbacks: Any) -> None:
@@ -91,10 +110,10 @@ def _leave_room(session: Session, callbacks: Any) -> None:
             session.log.leave_room_for(str(one.log_dir))
 
 
-def _callback_class(keras: Any) -> type[Any]:
+def _as_callback(keras: Any, kind: type[Any]) -> type[Any]:
     # Keras 2 times the batch hooks of classes whose names it does not know, and complains about
     # them when batches are short; `Callback` is one that it knows.
-    return type("Callback", (_FitWatch, keras.callbacks.Callback), {})
+    return type("Callback", (kind, keras.callbacks.Callback), {})
 
 
 class _FitWatch:
@@ -108,17 +127,18 @@ class _FitWatch:
     params: dict[str, Any]
     async_safe = True  # Keras 3 need not wait for us after each batch
 
-    def __init__(self, session: Session, batch_size: int | None) -> None:
+    def __init__(self, session: Session, given: Mapping[str, Any]) -> None:
         super().__init__()
         # Keras 2 need not turn the metrics of every batch into numbers for us; it says False itself
         # when a callback is made.
         self._supports_tf_logs = True
         self._session = session
-        self._batch_size = batch_size
+        self._batch_size: int | None = given.get("batch_size")
+        self._first_epoch: int = given.get("initial_epoch") or 0
         self._offset = session.last_step
         self._steps_before = 0
-        self._epoch = 0
-        self._first_epoch: int | None = None
+        self._steps_skipped = 0
+        self._epoch = self._first_epoch
         self._in_training = False
         self._ended: Iterator[int] = itertools.count()
         self._logs: Any = None
@@ -135,8 +155,6 @@ class _FitWatch:
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
         self._epoch = epoch
-        if self._first_epoch is None:
-            self._first_epoch = epoch
         self._in_training = True
         self._ended = itertools.count()
         self._logs = None
@@ -174,6 +192,24 @@ class _FitWatch:
 
     def on_train_end(self, logs: Any = None) -> None:  # noqa: ARG002
         self._report(self._steps_before, done=True)
+
+    # Where it is
+
+    def place(self, step: int) -> Place:
+        """Before a step of the epoch, where that is."""
+        return Place(
+            epoch=self._epoch,
+            step=step,
+            steps_before=self._steps_before,
+            last_step=self._session.last_step,
+        )
+
+    def go_on_from(self, place: Place | None) -> None:
+        """Count as if the steps before this place had been seen."""
+        if place:
+            self._epoch, self._steps_before = place.epoch, place.steps_before
+            self._steps_skipped = place.step
+            self._session.last_step = max(self._session.last_step, place.last_step)
 
     # What it measures
 
@@ -220,6 +256,7 @@ class _FitWatch:
         self._in_training = False
         per_call = self.model.steps_per_execution  # a number with Keras 3, a variable with Keras 2
         num_steps = next(self._ended) * int(getattr(per_call, "numpy", lambda: per_call)())
+        num_steps, self._steps_skipped = num_steps + self._steps_skipped, 0
         if num_steps and not self._marks:  # an epoch shorter than the time between two samples
             self._measured["examples_per_step"] = self._examples_per_step(num_steps)
         self._steps_before += min(num_steps, self.params.get("steps") or num_steps)
@@ -261,9 +298,9 @@ class _FitWatch:
 
     def _report(self, step: int, **more: Any) -> None:
         steps_per_epoch, epochs = self.params.get("steps"), self.params.get("epochs") or 1
-        num_epochs = epochs - (self._first_epoch or 0)
+        num_epochs = epochs - self._first_epoch
         if steps_per_epoch is None and self._steps_before:
-            steps_per_epoch = self._steps_before // (self._epoch - (self._first_epoch or 0) or 1)
+            steps_per_epoch = self._steps_before // (self._epoch - self._first_epoch or 1)
         steps = steps_per_epoch * num_epochs if steps_per_epoch else None
         per_second = self._measured.get("steps_per_second")
         per_step = self._measured.get("examples_per_step")

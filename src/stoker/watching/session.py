@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One watched training: what `fit` or the user's own loop measured, to disk and to the runner."""
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from stoker.user_module.fn_args import FnArgs
+from stoker.watching.resume import Keeper, KeptFit
 from stoker.watching.run_log import RunLog
 
 __all__ = ["REPORT_SECONDS", "Session", "numbers"]
@@ -16,7 +18,13 @@ REPORT_SECONDS = 0.2
 class Session:
     """Where all measurements of one training go."""
 
-    def __init__(self, fn_args: FnArgs, report: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        fn_args: FnArgs,
+        report: Callable[[dict[str, Any]], None],
+        keeper: Keeper | None = None,
+    ) -> None:
+        self.keeper = keeper
         self.log = RunLog(fn_args.model_run_dir) if fn_args.model_run_dir else None
         self.report = report
         self.last_step = 0
@@ -25,6 +33,14 @@ class Session:
         self.gpu_checked = False
         self._first: tuple[float, int] | None = None
         self._reported = 0.0
+
+    def keeping(
+        self, keras: Any, model: Any, given: Mapping[str, Any]
+    ) -> contextlib.AbstractContextManager[KeptFit | None]:
+        """Keep the `fit` that is called inside in checkpoints, if there is a place for them."""
+        if self.keeper is None:
+            return contextlib.nullcontext()
+        return self.keeper.fit(2 if keras.__name__.startswith("tf_keras") else 3, model, given)
 
     def write(
         self, *, split: str, step: int, epoch: int | None, metrics: Mapping[str, float]
@@ -62,11 +78,16 @@ class Session:
             self.log.close()
 
 
-def numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
+def numbers(metrics: Any) -> dict[str, float]:
     """The metrics that are single numbers; tensors are read, and waited for."""
     found = {}
-    for name, value in metrics.items():
-        value = value.fetch() if hasattr(value, "fetch") else value  # a result on another machine
+    for name, value in _fetched(metrics).items():
+        value = _fetched(value)
         if getattr(value, "shape", ()) in ((), (1,)):
             found[str(name)] = float(value)
     return found
+
+
+def _fetched(value: Any) -> Any:
+    """What a parameter server's worker is still computing has to be asked for."""
+    return value.fetch() if hasattr(value, "fetch") else value

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from stoker.artifacts import Examples
-from stoker.components.tuner.working_dir import digest_of, hold, working_dir_for
+from stoker.components.tuner.working_dir import digest_of, working_dir_for
+from stoker.held_dirs import hold
 
 
 @pytest.fixture

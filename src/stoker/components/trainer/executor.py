@@ -12,6 +12,7 @@ from stoker.layout import eval_model_dir, serving_model_dir
 from stoker.user_module.fn_args import FnArgs, get_common_fn_args
 from stoker.user_module.loader import load_dotted, load_first
 from stoker.watching import watch
+from stoker.watching.resume import prepare_to_resume
 
 __all__ = ["Executor", "GenericExecutor", "TrainerFnArgs"]
 
@@ -33,9 +34,12 @@ class GenericExecutor(BaseExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Train."""
-        name, function = self._load(exec_properties)
         fn_args = self._fn_args(input_dict, output_dict, exec_properties)
-        with watch(fn_args, enabled=exec_properties.get("watch", True)):
+        watched = exec_properties.get("watch", True)
+        if watched and fn_args.checkpoint_dir:
+            prepare_to_resume()
+        name, function = self._load(exec_properties)
+        with watch(fn_args, node=self._context.node_id, enabled=watched):
             if name == "trainer_fn":
                 from stoker.components.trainer.estimator import train_estimator
 
@@ -61,6 +65,7 @@ class GenericExecutor(BaseExecutor):
         (model,) = output_dict["model"]
         fn_args.serving_model_dir = serving_model_dir(model.uri)
         fn_args.eval_model_dir = eval_model_dir(model.uri)
+        fn_args.checkpoint_dir = self._context.checkpoint_dir
         if output_dict.get("model_run"):
             fn_args.model_run_dir = output_dict["model_run"][0].uri
         return fn_args

@@ -15,8 +15,9 @@ from stoker.components.tuner.parallel import search_in_parallel
 from stoker.components.tuner.plot import page
 from stoker.components.tuner.search import Job, Watched, check_outcome, search_here
 from stoker.components.tuner.trials import rows, table
-from stoker.components.tuner.working_dir import digest_of, hold, working_dir_for
+from stoker.components.tuner.working_dir import digest_of, working_dir_for
 from stoker.dsl.executor import BaseExecutor
+from stoker.held_dirs import hold
 from stoker.proto.tuner_pb2 import TuneArgs
 from stoker.user_module.fn_args import get_common_fn_args
 

@@ -4,15 +4,11 @@
 <pipeline_root>/.stoker/tuning/<digest>/    what KerasTuner knows about the trials; a lock
 """
 
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
-import shutil
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stoker.artifacts import Artifact
@@ -20,10 +16,8 @@ from stoker.manifest import describe
 from stoker.user_module.fingerprint import files_of
 from stoker.user_module.imports import find_module
 
-__all__ = ["digest_of", "hold", "working_dir_for"]
+__all__ = ["digest_of", "working_dir_for"]
 
-_LOCK = "lock"
-_PATIENCE_SECONDS = 1.0
 _NOT_THE_WORK = ("module_file", "tune_args")
 """Where the code lies, and how many trials run at once, do not change what is searched for."""
 
@@ -47,51 +41,6 @@ def digest_of(inputs: Mapping[str, Sequence[Artifact]], parameters: Mapping[str,
         "inputs": {key: [_content(one) for one in many] for key, many in inputs.items()},
     }
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:32]
-
-
-@contextlib.contextmanager
-def hold(directory: str | None, *, otherwise: str) -> Iterator[str]:
-    """Hold a working directory for one search, and remove it when the search has ended.
-
-    What stops the search by an error, or by force, leaves it for the next attempt. While another
-    run holds it, or without one, the search gets the directory `otherwise`.
-    """
-    lock = None if directory is None else _lock(directory)
-    if directory is None or lock is None:
-        yield otherwise
-        return
-    try:
-        yield directory
-        shutil.rmtree(directory)
-    finally:
-        os.close(lock)
-
-
-def _lock(directory: str) -> int | None:
-    """The directory's lock, held; None if another process holds it, and goes on holding it.
-
-    The processes of a search that was just killed need a moment to notice.
-    """
-    path = os.path.join(directory, _LOCK)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        os.makedirs(directory, exist_ok=True)
-        try:
-            descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
-        except FileNotFoundError:  # another run has just removed the directory
-            continue
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            if time.monotonic() > deadline:
-                return None
-            time.sleep(0.02)
-            continue
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                return descriptor
-        os.close(descriptor)  # it was removed after we opened it
 
 
 def _code_files(parameters: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints on disk, each one file that is written whole or not at all.
+
+<checkpoint_dir>/<what>/00000012.npz    arrays, and as JSON the record that says what they are
+<checkpoint_dir>/<what>/end.npz         the last one of a training that ended
+<checkpoint_dir>/seed                   what shuffles without a seed of their own depend on
+
+The last two are kept, so that a damaged one is not the only one. No pickle is written or read.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Checkpoint", "Pace", "Shelf", "seed_in"]
+
+Arrays = dict[str, np.ndarray]
+
+_RECORD = "record"
+_END = "end.npz"
+_NUM_KEPT = 2
+_SHARE = 0.015
+"""Of the time of a training, what its checkpoints may take."""
+_LEAST_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """The state of a training: plain facts, and arrays by name."""
+
+    record: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+class Shelf:
+    """The checkpoints of one training, oldest first."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def newest(self) -> Checkpoint | None:
+        """The newest checkpoint that is whole; None if there is none."""
+        names = [name for name in (_END, *reversed(self._names())) if self._has(name)]
+        return next(filter(None, map(self._read, names)), None)
+
+    def put(self, checkpoint: Checkpoint, *, at_the_end: bool = False) -> None:
+        """Keep a checkpoint, on the disk when this returns; older ones make room."""
+        os.makedirs(self._folder, exist_ok=True)
+        names = self._names()
+        number = int(names[-1].partition(".")[0]) + 1 if names else 0
+        self._write(_END if at_the_end else f"{number:08}.npz", checkpoint)
+        for old in names if at_the_end else names[: 1 - _NUM_KEPT]:
+            os.unlink(os.path.join(self._folder, old))
+
+    def _names(self) -> list[str]:
+        with contextlib.suppress(FileNotFoundError):
+            found = os.listdir(self._folder)
+            return sorted(name for name in found if name.endswith(".npz") and name != _END)
+        return []
+
+    def _has(self, name: str) -> bool:
+        return os.path.exists(os.path.join(self._folder, name))
+
+    def _write(self, name: str, checkpoint: Checkpoint) -> None:
+        record = np.frombuffer(json.dumps(checkpoint.record).encode(), np.uint8)
+        path = os.path.join(self._folder, name)
+        with open(f"{path}.partial", "wb") as file:
+            np.savez(file, allow_pickle=False, **{_RECORD: record, **checkpoint.arrays})
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, path)
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _read(self, name: str) -> Checkpoint | None:
+        try:
+            with np.load(os.path.join(self._folder, name), allow_pickle=False) as file:
+                arrays = {key: file[key] for key in file.files}
+        except (zipfile.BadZipFile, ValueError, EOFError, OSError):
+            return None  # damaged, which zip's own checksums tell: the one before it will do
+        return Checkpoint(record=json.loads(arrays.pop(_RECORD).tobytes()), arrays=arrays)
+
+
+class Pace:
+    """When the next checkpoint is due: so seldom that all of them cost little.
+
+    `seconds` is a fixed time between two of them; without it, it follows from what one costs.
+    """
+
+    def __init__(self, seconds: float | None, *, now: float) -> None:
+        self._seconds = seconds
+        self.begin(now=now)
+
+    def begin(self, *, now: float) -> None:
+        """Nothing is lost if the training is stopped now."""
+        self.next = now + (_LEAST_SECONDS if self._seconds is None else self._seconds)
+
+    def wrote(self, *, began: float, ended: float) -> None:
+        """A checkpoint was written in this time."""
+        seldom = max(_LEAST_SECONDS, (ended - began) / _SHARE)
+        self.next = ended + (seldom if self._seconds is None else self._seconds)
+
+
+def seed_in(checkpoint_dir: str) -> int:
+    """A seed that is drawn once, and is the same in every process and run that asks."""
+    path = os.path.join(checkpoint_dir, "seed")
+    with contextlib.suppress(FileNotFoundError):
+        return _read_seed(path)
+    os.makedirs(checkpoint_dir, exist_ok=True)
+    with (
+        _written_beside(path, str(secrets.randbits(63))) as draft,
+        contextlib.suppress(
+            FileExistsError  # another process was first: its seed counts
+        ),
+    ):
+        os.link(draft, path)
+    return _read_seed(path)
+
+
+def _read_seed(path: str) -> int:
+    with open(path, encoding="utf-8") as file:
+        return int(file.read())
+
+
+@contextlib.contextmanager
+def _written_beside(path: str, text: str) -> Iterator[str]:
+    draft = f"{path}.{os.getpid()}"
+    with open(draft, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        yield draft
+    finally:
+        os.unlink(draft)
