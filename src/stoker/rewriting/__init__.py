@@ -5,10 +5,10 @@
                     │                                                                  ▼
                     └──────────── eval examples ─────────────────────────────▶ comparison ─▶ report
 
-signature.py   the function that is rewritten            targets.py     what can be asked for by name
-cut.py         where its graph is cut, if it has to be   comparison.py  how near is near enough
-plain.py       what is left: numbers in, numbers out     report.py      what was found out
-sample.py      what both are called with                 rewriter.py …  the classes with TFX's names
+signature.py  the function that is rewritten           targets.py     what can be asked for
+cut.py        where its graph is cut, if it has to be  comparison.py  how near is near enough
+plain.py      what is left: numbers in, numbers out    report.py      what was found out
+sample.py     what both models are called with         rewriter.py …  the classes with TFX's names
 """
 
 import contextlib

@@ -1,19 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the rewriters have in common: cut, convert, cut again; then compare the result."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from stoker.errors import RewriteFailed
 from stoker.rewriting import offered_examples
-from stoker.rewriting.comparison import TOLERANCES, largest_difference, milliseconds, size_of
+from stoker.rewriting.comparison import (
+    TOLERANCES,
+    Difference,
+    largest_difference,
+    milliseconds,
+    size_of,
+)
 from stoker.rewriting.plain import PlainModel, make_plain
 from stoker.rewriting.report import Report
 from stoker.rewriting.sample import Sample, draw, draw_if_fitting
 from stoker.rewriting.signature import Arrays, load_signature
 
-__all__ = ["Conversion", "NotRun", "Runtime", "UnsupportedOps", "convert", "prepare", "prove"]
+__all__ = [
+    "Conversion",
+    "NotRun",
+    "Runtime",
+    "UnsupportedOps",
+    "convert",
+    "prepare",
+    "prove",
+    "silenced",
+]
 
 
 class Runtime(Protocol):
@@ -69,19 +88,41 @@ def prepare(
     signature_key: str | None = None,
     examples: Sequence[str] | None = None,
     avoid: Collection[str] = (),
+    behind_scaling: bool = False,
 ) -> Conversion:
     """Make a signature of the SavedModel in `path` ready to be converted.
 
     `examples` are files to compare on; None means those of the run that this happens in, if they
-    fit. Ops of the kinds in `avoid` are cut off, if the signature has to be cut at all.
+    fit. If the signature has to be cut, it is cut as `find_cut` says.
     """
     signature = load_signature(path, signature_key)
     if examples is None:
         sample = draw_if_fitting(signature, offered_examples())
     else:
         sample = draw(signature, examples)
-    plain = make_plain(signature, sample.arrays, avoid)
+    plain = make_plain(signature, sample.arrays, avoid=avoid, behind_scaling=behind_scaling)
     return Conversion(plain=plain, sample=sample)
+
+
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """Keep what a converter writes from the user: what matters of it is in what it raises.
+
+    Its parts that are not Python write to the descriptors themselves.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [(number, os.dup(number)) for number in (1, 2)]
+    try:
+        with open(os.devnull, "wb") as nowhere, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number, _ in kept:
+                os.dup2(nowhere.fileno(), number)
+            yield
+    finally:
+        for number, copy in kept:
+            os.dup2(copy, number)
+            os.close(copy)
 
 
 def convert(attempt: Callable[[frozenset[str]], Conversion]) -> Conversion:
@@ -110,43 +151,46 @@ def prove(
     plain, sample = conversion.plain, conversion.sample
     allowed = TOLERANCES[precision] if tolerance is None else tolerance
     first = {name: array[:1] for name, array in sample.arrays.items()}
-    difference = None
-    if not isinstance(runtime, NotRun):
-        answers = plain.signature(sample.arrays)
-        expected = {name: answers[name] for name in plain.outputs}
-        difference = largest_difference(
-            expected, runtime.answer(conversion.rows(0, len(sample)))
-        )
-        if not difference.value <= allowed:
-            raise RewriteFailed(
-                f"In {runtime.name} its output {difference.output!r} differs from the original's by "
-                f"{difference.value:.3g} of its range, on {sample.source}; {precision} may differ "
-                f"by {allowed:g}. Choose a finer precision, or allow more: tolerance=…"
-            )
     report = Report(
         format=format_name,
         precision=precision,
         signature=plain.signature.key,
-        inputs={
-            one.name: {"dtype": one.dtype, "shape": one.shape, "meaning": one.meaning}
-            for one in plain.inputs
-        },
+        inputs={one.name: one.to_dict() for one in plain.inputs},
         outputs=plain.outputs,
         left_out=plain.left_out,
         cut=plain.is_cut,
         converter=converter,
-        runtime="" if isinstance(runtime, NotRun) else runtime.name,
-        compared_on=sample.source,
-        largest_difference=difference and difference.value,
-        worst_output=difference and difference.output,
         tolerance=allowed,
+        compared_on=sample.source,
         original_bytes=size_of(plain.signature.path),
         rewritten_bytes=size_of(folder),
         original_ms=milliseconds(lambda: plain.signature(first)),
-        rewritten_ms=None
-        if isinstance(runtime, NotRun)
-        else runtime.milliseconds(conversion.rows(0, 1)),
-        note=f"It was not run: {runtime.why}" if isinstance(runtime, NotRun) else "",
     )
+    if isinstance(runtime, NotRun):
+        report = replace(report, note=f"It was not run: {runtime.why}")
+    else:
+        difference = _difference(conversion, runtime, allowed)
+        report = replace(
+            report,
+            runtime=runtime.name,
+            largest_difference=difference.value,
+            worst_output=difference.output,
+            rewritten_ms=runtime.milliseconds(conversion.rows(0, 1)),
+        )
     report.write(folder)
     return report
+
+
+def _difference(conversion: Conversion, runtime: Runtime, allowed: float) -> Difference:
+    """How far the rewritten model is from the original; RewriteFailed if that is too far."""
+    plain, sample = conversion.plain, conversion.sample
+    answers = plain.signature(sample.arrays)
+    expected = {name: answers[name] for name in plain.outputs}
+    difference = largest_difference(expected, runtime.answer(conversion.rows(0, len(sample))))
+    if not difference.value <= allowed:
+        raise RewriteFailed(
+            f"In {runtime.name} its output {difference.output!r} differs from the original's by "
+            f"{difference.value:.3g} of the largest value, on {sample.source}; {allowed:g} is "
+            "allowed. Choose a finer precision, or allow more: tolerance=…"
+        )
+    return difference

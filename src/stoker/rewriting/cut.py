@@ -4,11 +4,12 @@
     examples ─▶ parse ─▶ look up words, fill gaps ─┃─▶ scale, embed, multiply ─▶ outputs
                           the front                ┃            the rest
 
-Parsing, words, tables and sparse tensors have no place in most formats; neither has what a converter
-has refused. All of that, and what it is computed from, is the front. The largest part of the graph
-that is free of it is the rest, and the tensors between the two are what the rest takes.
+Parsing, words, tables and sparse tensors have no place in most formats; neither has what a
+converter has refused. All of that, and what it is computed from, is the front. The largest part of
+the graph that is free of it is the rest; the tensors between the two are what the rest takes.
 """
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = ["Border", "Cut", "ParsedFeature", "find_cut", "parsed_features"]
 
 _FOREIGN_TYPES = (tf.string, tf.resource, tf.variant)
 _FOREIGN_PREFIXES = ("Sparse", "Ragged", "ParseExample", "ParseSingleExample")
+_ARITHMETIC = {"Add", "AddV2", "Div", "DivNoNan", "Log", "Log1p", "Mul", "RealDiv", "Sub"}
 _PARSERS = ("ParseExample", "ParseExampleV2", "ParseSingleExample")
 
 
@@ -40,6 +42,8 @@ class Border:
     """The features, or inputs of the signature, that it is computed from."""
     passed: tuple[str, ...]
     """The kinds of ops in the front that it has passed, besides parsing."""
+    scaled: bool = False
+    """Whether it has been brought to another scale."""
     default: Any = None
     """What stands in it for a missing value, if it was made dense right before the cut."""
 
@@ -57,13 +61,16 @@ def find_cut(
     graph: tf.Graph,
     arguments: Mapping[str, Any],
     outputs: Collection[Any],
+    *,
     avoid: Collection[str] = (),
+    behind_scaling: bool = False,
 ) -> Cut:
     """The cut that leaves as much as possible behind it, without ops of the kinds in `avoid`.
 
-    `arguments` are the placeholders of the signature by name, `outputs` the tensors it gives.
+    `arguments` are the placeholders of the signature by name, `outputs` the tensors it gives. With
+    `behind_scaling`, numbers that are first brought to another scale are taken in that one.
     """
-    return _Search(graph, arguments, outputs, avoid).cut()
+    return _Search(graph, arguments, outputs, avoid, behind_scaling).cut()
 
 
 class _Search:
@@ -75,8 +82,10 @@ class _Search:
         arguments: Mapping[str, Any],
         outputs: Collection[Any],
         avoid: Collection[str],
+        behind_scaling: bool,
     ) -> None:
         self._avoid = frozenset(avoid)
+        self._behind_scaling = behind_scaling
         self._outputs = list(outputs)
         needed = set(_upstream(tensor.op for tensor in outputs))
         self._ops = [op for op in graph.get_operations() if op in needed]
@@ -108,39 +117,66 @@ class _Search:
         """By name, the tensors of the front, or of the signature, that the rest reads or gives."""
         rest = set(self._rest)
         read = [one for op in self._rest for one in op.inputs] + self._outputs
-        return {
-            one.name: one for one in read if one.op not in rest and one.name in self._features
-        }
+        return {one.name: one for one in read if one.op not in rest and one.name in self._features}
 
     def _joined(self, features: frozenset[str], tensors: list[Any]) -> list[Any]:
         """One tensor through which all of these pass, if they do before others join them."""
+        gates = self._gates(features, tensors)
+        if len(tensors) > 1 and gates:
+            tensors = [gates.pop(0).outputs[0]]
+        if len(tensors) > 1 or not self._behind_scaling:
+            return tensors
+        return [self._scaled(tensors[0], gates)]
+
+    def _scaled(self, tensor: Any, gates: list[Any]) -> Any:
+        """The last of these that stands for the same: a position, or a number in another scale.
+
+        Positions may be floats in between, as Keras has them, where rounding would change them.
+        """
+        found = [gate.outputs[0] for gate in reversed(gates)]
+        positions = (one for one in found if one.dtype.is_integer)
+        numbers = (one for one in found if self._is_rescaled(one, tensor))
+        return next(itertools.chain(positions, numbers, [tensor]))
+
+    @staticmethod
+    def _is_rescaled(found: Any, tensor: Any) -> bool:
+        if not found.dtype.is_floating or None in (found.shape.rank, tensor.shape.rank):
+            return False
+        between = set(_upstream([found.op])) - set(_upstream([tensor.op]))
+        arithmetic = any(op.type in _ARITHMETIC for op in between)
+        return arithmetic and found.shape.as_list() == tensor.shape.as_list()
+
+    def _gates(self, features: frozenset[str], tensors: list[Any]) -> list[Any]:
+        """The ops of these features alone that every way from the tensors passes, nearest first."""
         own = [
             op
             for op in self._rest
             if any(self._features.get(one.name) == features for one in op.outputs)
         ]
-        meeting = self._meeting(own, {tensor.op for tensor in tensors})
-        return tensors if len(tensors) == 1 or meeting is None else [meeting.outputs[0]]
-
-    def _meeting(self, own: list[Any], starts: set[Any]) -> Any:
-        """The first op in `own` that every way from `starts` to elsewhere passes through."""
-        rest, inside = set(self._rest), set(own)
+        rest, inside, last = set(self._rest), set(own), {one.op for one in self._outputs}
         passed: dict[Any, set[Any]] = {}
-        for op in (*reversed(own), *starts):
-            after = {user for one in op.outputs for user in one.consumers() if user in rest}
-            escapes = op in {one.op for one in self._outputs} or not after <= inside
-            shared = set() if escapes else set.intersection(*(passed[user] for user in after))
-            passed[op] = shared | ({op} & inside)
-        common = set.intersection(*(passed[op] for op in starts))
-        return next((op for op in own if op in common and len(op.outputs) == 1), None)
+
+        def from_here(outputs: Iterable[Any]) -> set[Any]:
+            after = {user for one in outputs for user in one.consumers() if user in rest}
+            if not after or not after <= inside:
+                return set()
+            return set.intersection(*(passed[user] for user in after))
+
+        for op in reversed(own):
+            passed[op] = {op} | (set() if op in last else from_here(op.outputs))
+        common = set.intersection(*(from_here([tensor]) for tensor in tensors))
+        return [op for op in own if op in common and len(op.outputs) == 1]
 
     def _border(self, tensor: Any, features: frozenset[str]) -> Border:
-        before = [op for op in _upstream([tensor.op]) if op in self._front]
-        passed = {op.type for op in before if self._is_foreign(op) and op.type not in _PARSERS}
+        before = _upstream([tensor.op])
+        foreign = {op.type for op in before if op in self._front and self._is_foreign(op)}
+        scaling = {op.type for op in before if op not in self._front} & _ARITHMETIC
+        passed = foreign - {"Identity", "Placeholder", *_PARSERS}
         return Border(
             tensor=tensor,
             features=features,
-            passed=tuple(sorted(passed - {"Identity", "Placeholder"})),
+            passed=tuple(sorted(passed)),
+            scaled=bool(scaling) and tensor.dtype.is_floating,
             default=_default(tensor),
         )
 

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """SavedModel to ONNX: tf2onnx, and onnxruntime to run what comes out."""
 
-import importlib
-import logging
 import os
 from collections.abc import Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 from stoker.errors import MissingPart, RewriteFailed
 from stoker.rewriting.comparison import milliseconds
-from stoker.rewriting.conversion import Conversion, UnsupportedOps, convert, prepare, prove
+from stoker.rewriting.conversion import (
+    Conversion,
+    UnsupportedOps,
+    convert,
+    prepare,
+    prove,
+    silenced,
+)
 from stoker.rewriting.report import Report
 from stoker.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
 from stoker.rewriting.signature import Arrays
@@ -57,7 +63,7 @@ class ONNXRewriter(BaseRewriter):
         if original_model.model_type is not ModelType.SAVED_MODEL:
             raise ValueError(f"it takes SavedModels, not {original_model.model_type}.")
         for package in _PACKAGES:
-            if importlib.util.find_spec(package) is None:
+            if find_spec(package) is None:
                 raise MissingPart(
                     f"ONNX needs {package}, which is not installed: pip install 'stoker[onnx]'."
                 )
@@ -100,16 +106,16 @@ def _converted(conversion: Conversion, options: dict[str, Any]) -> bytes:
     import onnx
     import tf2onnx
 
-    logging.getLogger("tf2onnx").setLevel(logging.CRITICAL)  # what it complains of is raised below
     inputs, outputs, graph = conversion.plain.flat_graph()
     try:
-        model, _ = tf2onnx.convert.from_graph_def(
-            graph,
-            input_names=list(inputs),
-            output_names=list(outputs),
-            tensors_to_rename=inputs | outputs,
-            **options,
-        )
+        with silenced():
+            model, _ = tf2onnx.convert.from_graph_def(
+                graph,
+                input_names=list(inputs),
+                output_names=list(outputs),
+                tensors_to_rename=inputs | outputs,
+                **options,
+            )
     except (ValueError, RuntimeError, TypeError, KeyError, AttributeError) as error:
         raise RewriteFailed(f"tf2onnx says: {error}") from error
     ops = {
@@ -131,8 +137,10 @@ class OnnxRuntime:
 
         self.name = f"onnxruntime {onnxruntime.__version__}"
         errors = onnxruntime.capi.onnxruntime_pybind11_state
-        self._refusals = (errors.Fail, errors.InvalidGraph, errors.InvalidArgument)
-        self._refusals += (errors.InvalidProtobuf, errors.NotImplemented, errors.RuntimeException)
+        self._refusals = (
+            *(errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf),
+            *(errors.NotImplemented, errors.RuntimeException),
+        )
         try:
             self._session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         except self._refusals as error:

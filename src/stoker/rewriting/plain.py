@@ -35,6 +35,10 @@ class Input:
     shape: list[int] | None
     meaning: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """What is said about it in a report and in a TFLite file."""
+        return {"dtype": self.dtype, "shape": self.shape, "meaning": self.meaning}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainModel:
@@ -65,7 +69,7 @@ class PlainModel:
         """
         if self.is_cut:
             frozen = flat(self.function)
-            named = {one.name: tensor for one, tensor in zip(self.inputs, self.function.inputs, strict=True)}
+            named = dict(zip((one.name for one in self.inputs), self.function.inputs, strict=True))
         else:
             frozen, named = self.signature.frozen, self.signature.arguments
         there = {tensor.name for tensor in frozen.inputs}
@@ -74,8 +78,14 @@ class PlainModel:
         return inputs, dict(outputs), frozen.graph.as_graph_def()
 
 
-def make_plain(signature: Signature, raw: Arrays, avoid: Collection[str] = ()) -> PlainModel:
-    """A function on plain tensors; cut behind ops of the kinds in `avoid`, if it has to be cut.
+def make_plain(
+    signature: Signature,
+    raw: Arrays,
+    *,
+    avoid: Collection[str] = (),
+    behind_scaling: bool = False,
+) -> PlainModel:
+    """A function on plain tensors; if the signature has to be cut, as `find_cut` says.
 
     `raw` are a few inputs of the signature: their path through the graph tells shapes that the
     graph itself leaves open.
@@ -89,7 +99,13 @@ def make_plain(signature: Signature, raw: Arrays, avoid: Collection[str] = ()) -
     }
     if not wanted:
         raise _refused(signature, "gives words only")
-    cut = find_cut(signature.frozen.graph, signature.arguments, wanted.values(), avoid)
+    cut = find_cut(
+        signature.frozen.graph,
+        signature.arguments,
+        wanted.values(),
+        avoid=avoid,
+        behind_scaling=behind_scaling,
+    )
     _check_worth(signature, cut, wanted.values())
     front = _Front(signature, cut)
     inputs = [
@@ -105,7 +121,7 @@ def make_plain(signature: Signature, raw: Arrays, avoid: Collection[str] = ()) -
     ]
     return PlainModel(
         signature=signature,
-        function=_function_behind(signature, cut, inputs, wanted, front.constants(raw)),
+        function=_function_behind(cut, inputs, wanted, front.constants(raw)),
         inputs=inputs,
         outputs=list(wanted),
         left_out=sorted(set(signature.outputs) - set(wanted)),
@@ -168,7 +184,6 @@ class _Front:
 
 
 def _function_behind(
-    signature: Signature,
     cut: Cut,
     inputs: Sequence[Input],
     wanted: dict[str, Any],
@@ -243,6 +258,8 @@ def _names(borders: Sequence[Border]) -> list[str]:
 
 def _meaning(border: Border) -> str:
     what = " and ".join(f"the feature {name!r}" for name in sorted(border.features))
+    if border.scaled:
+        return f"{what}, scaled as the model does it"
     if not border.passed:
         return what
     if border.default is not None and border.passed == ("SparseToDense",):

@@ -3,7 +3,7 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 __all__ = ["REPORT_FILE", "Report"]
@@ -21,22 +21,23 @@ class Report:
     inputs: dict[str, dict[str, Any]]
     """Name to type, shape and meaning."""
     outputs: list[str]
-    left_out: list[str] = field(default_factory=list)
-    cut: bool = False
+    left_out: list[str]
+    """Outputs of the original that are words, which it does not give."""
+    cut: bool
     """Whether it takes other inputs than the original's signature."""
     converter: str
-    runtime: str
-    """What it was loaded and run with; empty if there was nothing to run it with."""
-    compared_on: str
-    largest_difference: float | None
-    """In the worst output, as a part of its largest value; None if it could not be run."""
-    worst_output: str | None
     tolerance: float
+    compared_on: str
     original_bytes: int
     rewritten_bytes: int
     original_ms: float
     """The time for one example, at the median."""
-    rewritten_ms: float | None
+    rewritten_ms: float | None = None
+    runtime: str = ""
+    """What it was loaded and run with; empty if there was nothing to run it with."""
+    largest_difference: float | None = None
+    """In the worst output, as a part of its largest value; None if it could not be run."""
+    worst_output: str | None = None
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,10 +39,7 @@ class Sample:
 
 def draw(signature: Signature, files: Sequence[str]) -> Sample:
     """The first examples of these files as inputs; RewriteFailed if the signature takes others."""
-    records = [
-        record
-        for record in itertools.islice(_records(files), NUM_EXAMPLES)
-    ]
+    records = list(itertools.islice(_records(files), NUM_EXAMPLES))
     if not records:
         raise RewriteFailed(f"There are no examples in {', '.join(files)} to compare models on.")
     if signature.takes_examples:

@@ -50,9 +50,7 @@ def _int8_io() -> dict[str, Any]:
 
 
 TARGETS: Mapping[str, Target] = {
-    "tflite": Target(
-        rewriter=TFLITE_REWRITER, folder="Format-TFLite", summary="TFLite, float32"
-    ),
+    "tflite": Target(rewriter=TFLITE_REWRITER, folder="Format-TFLite", summary="TFLite, float32"),
     "tflite_dynamic": Target(
         rewriter=TFLITE_REWRITER,
         folder="Format-TFLite-dynamic",

@@ -5,6 +5,7 @@ tensorflowjs wants an older TensorFlow than ours, for parts that a SavedModel do
 lives in the environment `tfjs`, which is made from the package index when it is first needed.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -13,8 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from stoker.environments import RECIPES, create
-from stoker.environments.interpreters import scrubbed
+from stoker.environments import RECIPES, create, scrubbed
 from stoker.errors import RewriteFailed
 from stoker.rewriting.conversion import Conversion, UnsupportedOps, convert, prepare, prove
 from stoker.rewriting.report import Report
@@ -103,9 +103,20 @@ def _convert_tfjs_model(saved_model_path: str, destination_path: str, **how: Any
             )
         if done.returncode:
             _raise_for(done.stderr, conversion)
+        _name_inputs(os.path.join(destination_path, "model.json"))
         return conversion
 
     return convert(attempt)
+
+
+def _name_inputs(path: str) -> None:
+    """Name the inputs as the signature does, where the converter names their tensors."""
+    with open(path, encoding="utf-8") as file:
+        model = json.load(file)
+    inputs = model["signature"]["inputs"]
+    model["signature"]["inputs"] = {key.removesuffix(":0"): one for key, one in inputs.items()}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(model, file)
 
 
 def _raise_for(said: str, conversion: Conversion) -> None:

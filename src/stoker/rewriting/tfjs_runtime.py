@@ -79,8 +79,8 @@ class _Node:
 
     def milliseconds(self, arrays: Arrays) -> float:
         """How long one call takes, at the median, without starting Node."""
-        first, *times = self._run(arrays, repeat=_NUM_TIMED + 1)["milliseconds"]
-        return statistics.median(times or [first])
+        _, *times = self._run(arrays, repeat=_NUM_TIMED + 1)["milliseconds"]
+        return float(statistics.median(times))
 
     def _run(self, arrays: Arrays, repeat: int) -> dict[str, Any]:
         inputs = {

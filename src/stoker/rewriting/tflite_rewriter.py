@@ -9,9 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.lite.python.convert_phase import ConverterError
 
 from stoker.errors import RewriteFailed
-from stoker.rewriting.conversion import Conversion, UnsupportedOps, convert, prepare, prove
+from stoker.rewriting.conversion import (
+    Conversion,
+    UnsupportedOps,
+    convert,
+    prepare,
+    prove,
+    silenced,
+)
 from stoker.rewriting.report import Report
 from stoker.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
 from stoker.rewriting.tflite_runtime import LiteRT, with_metadata
@@ -58,8 +66,8 @@ class TFLiteRewriter(BaseRewriter):
     ) -> None:
         if quantization_enable_full_integer and representative_dataset is None and examples is None:
             raise ValueError(
-                "quantization_enable_full_integer needs a representative_dataset to calibrate on: a "
-                "function that yields inputs of the model, {name: array of one example}."
+                "quantization_enable_full_integer needs a representative_dataset to calibrate on: "
+                "a function that yields inputs of the model, {name: array of one example}."
             )
         self._name = name
         self._filename = os.fsdecode(filename)
@@ -103,9 +111,7 @@ class TFLiteRewriter(BaseRewriter):
         source, target = os.fsdecode(original_model.path), os.fsdecode(rewritten_model.path)
         os.makedirs(target, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=target) as folder:
-            self._conversion = convert(
-                lambda avoid: self._attempt(source, folder, target, avoid)
-            )
+            self._conversion = convert(lambda avoid: self._attempt(source, folder, target, avoid))
         for name in self._copied:
             if os.path.isdir(os.path.join(source, name)):
                 shutil.copytree(
@@ -117,6 +123,9 @@ class TFLiteRewriter(BaseRewriter):
             "signature_key": self._signature_key,
             "examples": self._examples,
             "avoid": avoid,
+            # One scale has to fit all that is added up: measures in different units would drown
+            # each other in eight bits.
+            "behind_scaling": self.precision == "int8",
         }
         conversion = _create_tflite_compatible_saved_model(
             source, folder, **{name: value for name, value in options.items() if value}
@@ -174,9 +183,7 @@ class TFLiteRewriter(BaseRewriter):
         if not isinstance(self._conversion, Conversion):  # a test has put something in its place
             return
         folder = os.fsdecode(rewritten_model.path)
-        runtime = LiteRT(
-            os.path.join(folder, self._filename), self._conversion.plain.signature.key
-        )
+        runtime = LiteRT(os.path.join(folder, self._filename), self._conversion.plain.signature.key)
         self.report = prove(
             self._conversion,
             runtime,
@@ -197,8 +204,9 @@ def _create_tflite_compatible_saved_model(src: str, dst: str, **how: Any) -> Con
 
 def _converted(converter: Any, conversion: Conversion) -> bytes:
     try:
-        content = converter.convert()
-    except (RuntimeError, ValueError, TypeError, tf.errors.OpError) as error:
+        with silenced():
+            content = converter.convert()
+    except (ConverterError, RuntimeError, ValueError, TypeError, tf.errors.OpError) as error:
         _raise_for(error, conversion)
     if isinstance(content, str):
         return content.encode()

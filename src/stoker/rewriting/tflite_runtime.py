@@ -68,10 +68,7 @@ def with_metadata(content: bytes, plain: PlainModel) -> bytes:
     model = flatbuffer_utils.convert_bytearray_to_object(bytearray(content))
     said = {
         "signature": plain.signature.key,
-        "inputs": {
-            one.name: {"dtype": one.dtype, "shape": one.shape, "meaning": one.meaning}
-            for one in plain.inputs
-        },
+        "inputs": {one.name: one.to_dict() for one in plain.inputs},
         "outputs": plain.outputs,
     }
     buffer = schema.BufferT()
