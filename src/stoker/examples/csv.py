@@ -6,6 +6,7 @@ bytes. An empty cell is a missing value. Since the last row may change a type, f
 once to learn the types, which is a small part of the work, and once for the values.
 """
 
+import collections
 import csv
 import enum
 import io
@@ -30,6 +31,7 @@ _BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each colum
 _MAX_BLOCK_BYTES = 256 << 20  # no row may be longer
 _UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
 _END = "\x03 end of file"  # put after the last line, where an open quote swallows it
+_NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
 _INT64 = range(-(2**63), 2**63)
 
 # What is surely a number to Python too. Anything else, such as "+1", " 1" or "nan", is left to it.
@@ -78,19 +80,22 @@ def scan(files: Sequence[str]) -> Table:
 def _scan_file(path: str, kinds: dict[str, Kind], block_bytes: int) -> tuple[int, int]:
     """Widen the kinds to those of a file; how many rows it has, and the size of block it needs."""
     num_rows = 0
+    quotes = _Quotes(path)
     try:
-        with _Quotes(path) as quotes:
+        with quotes:
             for cells in _batches(quotes, list(kinds), block_bytes):
                 num_rows += cells.num_rows
-                for name, kind in kinds.items():
-                    if kind < Kind.BYTES:
-                        kinds[name] = _wider(cells.column(name), kind)
+                for name, column in zip(kinds, cells.columns, strict=True):
+                    if kinds[name] < Kind.BYTES:
+                        kinds[name] = _wider(column, kinds[name])
     except pa.ArrowInvalid as error:
         if "straddl" in str(error) and block_bytes < _MAX_BLOCK_BYTES:
             return _scan_file(path, kinds, 8 * block_bytes)
         raise BadData(_diagnosis(path, len(kinds)) or f"{path}: {error}.") from error
     except _UNREADABLE as error:
-        raise BadData(f"{path} cannot be read: {error}.") from error
+        raise BadData(
+            f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}."
+        ) from error
     # Arrow reads a quote that is never closed as one cell, to the end of the file.
     if quotes.number % 2 and (wrong := _diagnosis(path, len(kinds))):
         raise BadData(wrong)
@@ -106,7 +111,8 @@ def read_cells(files: Sequence[str], table: Table) -> Iterator[pa.RecordBatch]:
 
 def columns_of(cells: pa.RecordBatch, table: Table) -> pa.RecordBatch:
     """The values of text cells; every column is a list of at most one value."""
-    columns = [as_lists(_values(cells.column(name), kind)) for name, kind in table.kinds.items()]
+    pairs = zip(cells.columns, table.kinds.values(), strict=True)
+    columns = [as_lists(_values(column, kind)) for column, kind in pairs]
     return pa.RecordBatch.from_arrays(columns, list(table.kinds))
 
 
@@ -114,12 +120,15 @@ def _read_header(path: str) -> list[str]:
     try:
         with _open_text(path) as lines:
             names = next(csv.reader(lines), [])
-    except _UNREADABLE as error:
+    except (csv.Error, *_UNREADABLE) as error:
         raise BadData(f"{path} cannot be read as CSV: {error}.") from error
     if not names:
         raise BadData(f"{path} is empty: it needs a first line with the names of the columns.")
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise BadData(f"{path}, line 1: the column {repeated[0]!r} is there more than once.")
+    if not _is_utf8(names):
+        raise BadData(f"{path}, line 1: {_NOT_UTF8}")
+    (name, times), *_ = collections.Counter(names).most_common(1)
+    if times > 1:
+        raise BadData(f"{path}, line 1: the column {name!r} is there more than once.")
     return names
 
 
@@ -134,6 +143,7 @@ class _Quotes:
 
     def __init__(self, path: str) -> None:
         self.number = 0
+        self.num_bytes = 0
         self.closed = False
         self._file = open_any(path)
 
@@ -150,6 +160,7 @@ class _Quotes:
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(size)
         self.number += data.count(b'"')
+        self.num_bytes += len(data)
         return data
 
 
@@ -171,6 +182,7 @@ def _batches(file: Any, names: list[str], block_bytes: int) -> Iterator[pa.Recor
 def _diagnosis(path: str, num_columns: int) -> str | None:
     """What is wrong with the first bad row, and its line; None if rows and cells are sound."""
     line = 1
+    usual_limit = csv.field_size_limit(_MAX_BLOCK_BYTES)
     try:
         with _open_text(path) as lines:
             rows = csv.reader(itertools.chain(lines, [_END]))
@@ -180,6 +192,8 @@ def _diagnosis(path: str, num_columns: int) -> str | None:
                 line = rows.line_num + 1
     except (csv.Error, *_UNREADABLE):
         return None
+    finally:
+        csv.field_size_limit(usual_limit)
     return None
 
 
@@ -191,9 +205,11 @@ def _wrong_with(row: list[str], num_columns: int) -> str | None:
             f"the row has {len(row)} cells, but the header has {num_columns}. "
             "Is a quote or a comma missing?"
         )
-    if any("\udc80" <= letter <= "\udcff" for cell in row for letter in cell):
-        return "the text is not UTF-8. Save the file as UTF-8."
-    return None
+    return None if _is_utf8(row) else _NOT_UTF8
+
+
+def _is_utf8(row: list[str]) -> bool:
+    return not any("\udc80" <= letter <= "\udcff" for cell in row for letter in cell)
 
 
 def _wider(cells: pa.Array, kind: Kind) -> Kind:

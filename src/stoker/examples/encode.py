@@ -62,8 +62,9 @@ def encode(batch: pa.RecordBatch, nulls: Nulls = "empty") -> pa.LargeBinaryArray
     there.
     """
     parts: list[_Part] = []
-    for name in sorted(batch.schema.names, key=_map_order):
-        parts += _entries(name.encode(), batch.column(name), nulls)
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    for name, column in sorted(columns, key=lambda pair: _map_order(pair[0])):
+        parts += _entries(name.encode(), column, nulls)
     features = _joined(*parts) if parts else _nothing(batch.num_rows)
     return _joined(_before(features, functools.partial(_header, _FIELD_1)), features)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 from isal import isal_zlib
 
@@ -33,9 +34,10 @@ def scan(files: Sequence[str]) -> pa.Schema:
     for path, lines in read_lines(files):
         try:
             table = _parsed(lines)
-            for field in table.schema:
-                before = found.get(field.name, pa.null())
-                found[field.name] = _wider(before, field.type)
+            for field, column in zip(table.schema, table.columns, strict=True):
+                found[field.name] = _wider(found.get(field.name, pa.null()), field.type)
+                if pa.types.is_list(field.type) and pc.list_flatten(column).null_count:
+                    raise _Differing("a null inside a list")
         except (pa.ArrowInvalid, _Differing) as error:
             raise BadData(_diagnosis(files, path) or f"{path}: {error}.") from error
         num_rows += table.num_rows
@@ -47,11 +49,16 @@ def scan(files: Sequence[str]) -> pa.Schema:
 def read_lines(files: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Some megabytes of whole lines at a time, each with their file."""
     for path in files:
+        offset = 0
         try:
             with open_any(path) as file:
-                yield from ((path, lines) for lines in _blocks(file))
+                for lines in _blocks(file):
+                    yield path, lines
+                    offset += len(lines) + 1
         except _UNREADABLE as error:
-            raise BadData(f"{path} cannot be read: {error}.") from error
+            raise BadData(
+                f"{path} cannot be read beyond byte {offset} (uncompressed): {error}."
+            ) from error
 
 
 def columns_of(lines: bytes, schema: pa.Schema) -> pa.RecordBatch:
@@ -81,7 +88,7 @@ def _parsed(lines: bytes, schema: pa.Schema | None = None) -> pa.Table:
 
 
 class _Differing(Exception):
-    """Two lines have values of different types under one name."""
+    """A name has values of different types, or values that are no feature."""
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
@@ -89,11 +96,11 @@ def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(other):  # to us, text that looks like a time is text
         other = pa.string()
     if pa.types.is_list(other):
-        inside = one.value_type if pa.types.is_list(one) else pa.null()
-        if not pa.types.is_list(one) and not pa.types.is_null(one):
+        if pa.types.is_list(other.value_type) or not (pa.types.is_list(one) or one == pa.null()):
             raise _Differing(f"{one} and {other}")
+        inside = one.value_type if pa.types.is_list(one) else pa.null()
         return pa.list_(_wider(inside, other.value_type))
-    if pa.types.is_nested(other):
+    if pa.types.is_struct(other):
         raise _Differing(f"{other}")
     if one == other or pa.types.is_null(other):
         return one
@@ -120,9 +127,9 @@ def _wrong_with(line: bytes, where: str, seen: dict[str, tuple[str, str]]) -> st
     if not line.strip():
         return None
     try:
-        found = json.loads(line)
+        found = json.loads(line.strip(), object_pairs_hook=_without_repetition)
     except ValueError as error:
-        return f"this is not JSON: {error}."
+        return f"this is not a JSON object: {error}."
     if not isinstance(found, dict):
         return f'a line needs a JSON object, such as {{"name": 1}}, got {_short(found)}.'
     for name, value in found.items():
@@ -136,6 +143,13 @@ def _wrong_with(line: bytes, where: str, seen: dict[str, tuple[str, str]]) -> st
         if kind != before:
             return f"{name!r} holds {kind}, but in {place} it holds {before}."
     return None
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is there twice")
+    return found
 
 
 def _name_of(value: Any) -> str | None:

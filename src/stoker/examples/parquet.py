@@ -46,7 +46,7 @@ def _batches(path: str) -> Iterator[pa.RecordBatch]:
             batch = next(batches, None)
         except (pa.ArrowException, OSError) as error:
             raise BadData(
-                f"{path} cannot be read as Parquet from row {num_rows} on: {error}."
+                f"{path} cannot be read as Parquet from row {num_rows} on: {_reason(error)}."
             ) from error
         if batch is None:
             return
@@ -58,7 +58,11 @@ def _opened(path: str) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
-        raise BadData(f"{path} cannot be read as Parquet: {error}.") from error
+        raise BadData(f"{path} cannot be read as Parquet: {_reason(error)}.") from error
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(". ")
 
 
 def columns_of(rows: pa.RecordBatch, path: str) -> pa.RecordBatch:

@@ -206,7 +206,10 @@ class ShardWriter:
         if failure is not None:
             self._give_up_columns()
         elif self._columns is not None:
-            self._columns.__exit__(None)
+            try:
+                self._columns.__exit__(None)
+            except BadData:
+                self._columns = None
 
     def write(self, packed: Packed) -> None:
         """Append a block."""
@@ -224,7 +227,7 @@ class ShardWriter:
             self._columns = ColumnWriter(self._path).__enter__()
         try:
             self._columns.write(columns)
-        except BadData:  # a feature changes its type, which is no fault of a TFRecord
+        except BadData:  # a feature changes its type, which records may do
             self._give_up_columns()
 
     def _give_up_columns(self) -> None:
