@@ -7,13 +7,12 @@ import sys
 
 import pytest
 
-from stoker.artifacts import Examples, ExternalArtifact
+from stoker.artifacts import ExternalArtifact
 from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
-from stoker.components.example_gen.executor import CsvExecutor, ImportExecutor
+from stoker.components.example_gen.executor import ImportExecutor
 from stoker.dsl import Channel
 from stoker.errors import BadData
-from stoker.examples.files import matching_files
-from stoker.examples.tfrecord import read_records, write_records
+from stoker.examples.tfrecord import write_records
 from stoker.proto import example_gen_pb2
 from stoker.proto.example_pb2 import Example
 
@@ -25,22 +24,6 @@ def data_dir(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "rows.csv").write_text(CSV)
     return str(tmp_path / "data")
-
-
-@pytest.fixture
-def run(tmp_path):
-    def do(component, executor=CsvExecutor):
-        examples = Examples()
-        examples.uri = str(tmp_path / "examples")
-        executor().Do({}, {"examples": [examples]}, component.spec.values({}))
-        return examples
-
-    return do
-
-
-def records(examples, split):
-    files = matching_files(examples.path(split=split))
-    return [record for path in files for record in read_records(path)]
 
 
 def example(i):
@@ -58,7 +41,7 @@ def bucket(key, total):
     return int(hashlib.sha256(key).hexdigest(), 16) % total
 
 
-def test_each_row_lands_in_the_split_of_its_hash(data_dir, run):
+def test_each_row_lands_in_the_split_of_its_hash(data_dir, run, records):
     examples = run(CsvExampleGen(input_base=data_dir))
     rows = [example(i).SerializeToString(deterministic=True) for i in range(40)]
     assert records(examples, "train") == [row for row in rows if bucket(row, 3) < 2]
@@ -76,7 +59,7 @@ def test_the_output_carries_what_tfx_records(data_dir, run):
     assert fingerprint.startswith(f"split:single_split,num_files:1,total_bytes:{len(CSV)},")
 
 
-def test_a_feature_can_decide_the_split(data_dir, run):
+def test_a_feature_can_decide_the_split(data_dir, run, records):
     output = example_gen_pb2.Output()
     output.split_config.partition_feature_name = "id"
     output.split_config.splits.add(name="a", hash_buckets=1)
@@ -100,7 +83,7 @@ def test_a_feature_that_cannot_decide_is_named(data_dir, run, feature, says):
         run(CsvExampleGen(data_dir, output_config=output))
 
 
-def test_named_input_splits_are_kept(tmp_path, run):
+def test_named_input_splits_are_kept(tmp_path, run, records):
     for name in ("train", "test"):
         (tmp_path / f"{name}.csv").write_text(f"a\n{name}\n")
     given = example_gen_pb2.Input()
@@ -113,7 +96,7 @@ def test_named_input_splits_are_kept(tmp_path, run):
 
 
 @pytest.mark.parametrize("base", ["data", "data/rows.csv", "data/*.csv"])
-def test_the_base_is_a_folder_a_file_or_a_glob(tmp_path, data_dir, run, base):
+def test_the_base_is_a_folder_a_file_or_a_glob(tmp_path, data_dir, run, base, records):
     examples = run(CsvExampleGen(str(tmp_path / base)))
     assert len(records(examples, "train")) + len(records(examples, "eval")) == 40
 
@@ -126,7 +109,7 @@ def test_the_old_keyword_takes_what_external_input_gave(data_dir):
         assert CsvExampleGen(input=source).exec_properties["input_base"] == data_dir
 
 
-def test_imported_records_are_split_like_rows_and_kept_as_they_are(tmp_path, run):
+def test_imported_records_are_split_like_rows_and_kept_as_they_are(tmp_path, run, records):
     unsorted = [example(i).SerializeToString() for i in range(40)]
     write_records(str(tmp_path / "in" / "some.tfrecord"), unsorted[:20])
     write_records(str(tmp_path / "in" / "some.tfrecord.gz"), unsorted[20:])

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from stoker.artifacts import Examples
+from stoker.components.example_gen.executor import CsvExecutor
+from stoker.examples.files import matching_files
+from stoker.examples.tfrecord import read_records
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs the executor of an ExampleGen, and gives its output."""
+
+    def do(component, executor=CsvExecutor, name="examples"):
+        examples = Examples()
+        examples.uri = str(tmp_path / name)
+        executor().Do({}, {"examples": [examples]}, component.spec.values({}))
+        return examples
+
+    return do
+
+
+@pytest.fixture
+def records():
+    """The records of a split, in order."""
+
+    def read(examples, split):
+        files = matching_files(examples.path(split=split))
+        return [record for path in files for record in read_records(path)]
+
+    return read
