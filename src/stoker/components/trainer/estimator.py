@@ -11,10 +11,12 @@ In a TF_CONFIG cluster every process comes here, and only the chief writes the m
 evaluator, though, that runs the exporter: the chief waits for its last export.
 """
 
+import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -123,16 +125,29 @@ class _Training:
 
     def run(self, mark: str) -> None:
         """Train and evaluate; with an evaluator elsewhere, until `mark` says that it exported."""
-        import tensorflow as tf
-
         (exporter,) = self.eval_spec.exporters
         eval_spec = self.eval_spec._replace(exporters=(_MarkingExporter(exporter, mark),))
-        tf.estimator.train_and_evaluate(self.estimator, self.train_spec, eval_spec)
+        with _warm_start_explained():
+            while not self._has_done(eval_spec):
+                print("The chief has deleted the checkpoint being evaluated: on to the newest.")
         if self.role == "chief":
             limit = eval_spec.start_delay_secs + eval_spec.throttle_secs + _PATIENCE_SECONDS
             _wait_for(mark, limit)
         if self.estimator.config.is_chief and os.path.exists(mark):
             os.remove(mark)
+
+    def _has_done(self, eval_spec: Any) -> bool:
+        """Do this process's part; False if an evaluator lost the checkpoint that it was reading."""
+        import tensorflow as tf
+
+        before = self.estimator.latest_checkpoint()
+        try:
+            tf.estimator.train_and_evaluate(self.estimator, self.train_spec, eval_spec)
+        except (ValueError, tf.errors.NotFoundError):
+            if self.role != "evaluator" or self.estimator.latest_checkpoint() == before:
+                raise
+            return False
+        return True
 
     def exported(self) -> str:
         """The newest folder that the exporter wrote."""
@@ -167,6 +182,23 @@ class _MarkingExporter:
             with open(self._mark, "wb"):
                 pass
         return result
+
+
+@contextlib.contextmanager
+def _warm_start_explained() -> Iterator[None]:
+    """Say what to do when `warm_start_from` is a checkpoint of another model."""
+    try:
+        yield
+    except ValueError as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        if not any(frame.filename.endswith("warm_starting_util.py") for frame in frames):
+            raise
+        why = str(error).partition(" {")[0].rstrip(".")  # without the checkpoint's whole content
+        raise ValueError(
+            f"warm_start_from is a model of another shape: {why}. Build the estimator without it "
+            "this time, or take over what fits: warm_start_from=tf.estimator.WarmStartSettings("
+            "path, vars_to_warm_start=[…])."
+        ) from error
 
 
 def _wait_for(mark: str, seconds: float) -> None:

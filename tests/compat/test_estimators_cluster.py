@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An Estimator trained by a chief, a parameter server and an evaluator: real processes."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.tf
+
+MODULE = """
+import tensorflow as tf
+import tensorflow_model_analysis as tfma
+
+SPEC = {'x': tf.io.FixedLenFeature([1], tf.float32), 'y': tf.io.FixedLenFeature([1], tf.int64)}
+
+
+def _input_fn():
+    x = [[float(i)] for i in range(-8, 8)]
+    y = [[int(i > 0)] for i in range(-8, 8)]
+    return tf.data.Dataset.from_tensor_slices(({'x': x}, y)).repeat().batch(16)
+
+
+def trainer_fn(fn_args, schema):
+    serve = tf.estimator.export.build_parsing_serving_input_receiver_fn({'x': SPEC['x']})
+    return {
+        'estimator': tf.estimator.LinearClassifier(
+            [tf.feature_column.numeric_column('x')],
+            config=tf.estimator.RunConfig(
+                fn_args.serving_model_dir, save_checkpoints_steps=10, keep_checkpoint_max=1)),
+        'train_spec': tf.estimator.TrainSpec(_input_fn, max_steps=fn_args.train_steps),
+        'eval_spec': tf.estimator.EvalSpec(
+            _input_fn, steps=2, exporters=tf.estimator.LatestExporter('latest', serve),
+            start_delay_secs=0, throttle_secs=1),
+        'eval_input_receiver_fn': tfma.export.build_parsing_eval_input_receiver_fn(SPEC, 'y'),
+    }
+"""
+
+MEMBER = """
+import sys
+from pathlib import Path
+from tfx.components.trainer.executor import Executor
+from tfx.types import standard_artifacts
+
+folder = Path(sys.argv[1])
+
+
+def artifact(kind, name):
+    made = kind()
+    made.uri = str(folder / name)
+    return [made]
+
+
+examples = artifact(standard_artifacts.Examples, 'examples')
+examples[0].split_names = '["train", "eval"]'
+Executor().Do(
+    {'examples': examples, 'schema': artifact(standard_artifacts.Schema, 'schema')},
+    {
+        'model': artifact(standard_artifacts.Model, 'model'),
+        'model_run': artifact(standard_artifacts.ModelRun, 'model_run'),
+    },
+    {'module_file': str(folder / 'module.py'), 'train_args': '{"num_steps": 60}'},
+)
+"""
+
+
+def free_addresses(count: int) -> list[str]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("localhost", 0))
+        return [f"localhost:{one.getsockname()[1]}" for one in sockets]
+
+
+def start(folder: Path, cluster: dict[str, list[str]], role: str) -> subprocess.Popen[bytes]:
+    config = {"cluster": cluster, "task": {"type": role, "index": 0}}
+    with (folder / f"{role}.txt").open("wb") as said:
+        return subprocess.Popen(
+            [sys.executable, "-c", MEMBER, str(folder)],
+            env={**os.environ, "TF_CONFIG": json.dumps(config), "TF_CPP_MIN_LOG_LEVEL": "3"},
+            stdout=said,
+            stderr=said,
+        )
+
+
+def test_chief_parameter_server_and_evaluator_leave_one_model(tmp_path):
+    (tmp_path / "module.py").write_text(MODULE)
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "schema.pbtxt").touch()
+    chief, server = free_addresses(2)
+    cluster = {"chief": [chief], "ps": [server]}
+    members = {role: start(tmp_path, cluster, role) for role in ("ps", "evaluator", "chief")}
+    try:
+        for role in ("chief", "evaluator"):
+            ended = members[role].wait(120)
+            assert ended == 0, (tmp_path / f"{role}.txt").read_text()
+    finally:
+        for member in members.values():
+            member.kill()  # a parameter server serves until it is ended
+            member.wait()
+
+    said = (tmp_path / "evaluator.txt").read_text()
+    assert "This is the evaluator: the chief writes the model." in said
+    models = [str(file.relative_to(tmp_path)) for file in tmp_path.glob("model/**/saved_model.pb")]
+    assert sorted(models) == [
+        "model/Format-Serving/saved_model.pb",
+        "model/Format-TFMA/saved_model.pb",
+    ]
+    run = {entry.name for entry in (tmp_path / "model_run").iterdir()}
+    assert run == {"Format-Serving", "Format-TFMA", "metrics.jsonl", "train", "validation"}
+    metrics = (tmp_path / "model_run" / "metrics.jsonl").read_text().splitlines()
+    assert {json.loads(line)["split"] for line in metrics} == {"train", "validation"}
