@@ -423,8 +423,11 @@ class _Attempt:
     def _settle(self) -> None:
         """Hear the others too: whoever lost the failed process may have been quicker to say so."""
         until = time.monotonic() + _SETTLE_SECONDS
-        while (left := until - time.monotonic()) > 0:
+        while (left := until - time.monotonic()) > 0 and not self._has_lost_one():
             self._listen(left)
+
+    def _has_lost_one(self) -> bool:
+        return any(sight.failure and sight.failure.kind == LOST for sight in self._sights)
 
     def _wind_down(self) -> None:
         """Let the others end what they do, such as saving what is thrown away."""

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gangs of real processes under the runner, with code of their own instead of TensorFlow's."""
+
+import json
+import os
+import signal
+import textwrap
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from stoker.artifacts import Examples
+from stoker.components.trainer.component import Trainer
+from stoker.dsl import Pipeline, as_channel
+from stoker.errors import StepFailed
+from stoker.runner import LocalDagRunner
+from stoker.task import Workers
+
+pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes through /proc")
+
+TWO = Workers(2)
+MODULE = """
+    import json, os, signal, sys, time
+    from pathlib import Path
+
+    def run_fn(fn_args):
+        config = json.loads(os.environ.get("TF_CONFIG", "{}"))
+        task = config.get("task", {"type": "alone", "index": 0})
+        me = f"{task['type']}-{task['index']}"
+        notes = Path(fn_args.custom_config["notes"])
+        attempt = len(list(notes.glob(f"{me}.*")))
+        (notes / f"{me}.{attempt}").write_text(json.dumps({"cluster": config.get("cluster")}))
+        print(f"{me} says hello", flush=True)
+        if me == "chief-0":
+            folder = Path(fn_args.serving_model_dir)
+            folder.mkdir(exist_ok=True)
+            (folder / f"of-attempt-{attempt}").write_text(me)
+        BODY
+        Path(fn_args.serving_model_dir).mkdir(exist_ok=True)
+        Path(fn_args.serving_model_dir, "model.txt").write_text(me)
+"""
+
+
+class Gang:
+    """A pipeline with one Trainer, whose processes carry a mark."""
+
+    def __init__(self, folder, monkeypatch):
+        self.folder = folder
+        self.notes = folder / "notes"
+        self.notes.mkdir()
+        self.mark = uuid.uuid4().hex
+        monkeypatch.setenv("STOKER_TEST_MARK", self.mark)
+
+    def train(self, body, workers=TWO, **arguments):
+        text = textwrap.dedent(MODULE).replace("BODY", textwrap.indent(body, " " * 4).strip())
+        (self.folder / "module.py").write_text(text)
+        data = Examples()
+        data.uri, data.splits = str(self.folder / "data"), ["train", "eval"]
+        trainer = Trainer(
+            examples=as_channel([data]),
+            module_file=str(self.folder / "module.py"),
+            custom_config={"notes": str(self.notes)},
+            workers=workers,
+            **arguments,
+        )
+        pipeline = Pipeline("gangs", str(self.folder / "root"), components=[trainer])
+        try:
+            return LocalDagRunner().run(pipeline).outputs["Trainer"]
+        finally:
+            assert self.processes() == [], "left behind"
+
+    def processes(self):
+        found = []
+        for environ in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                mine = f"STOKER_TEST_MARK={self.mark}".encode() in environ.read_bytes()
+            except OSError:
+                continue
+            if mine and int(environ.parent.name) != os.getpid():
+                found.append(environ.parent.name)
+        return found
+
+    def starts(self):
+        return sorted(path.name for path in self.notes.iterdir())
+
+
+@pytest.fixture
+def gang(tmp_path, monkeypatch):
+    return Gang(tmp_path, monkeypatch)
+
+
+def test_everyone_is_told_the_same_cluster_and_the_chief_is_published(gang, capfd):
+    outputs = gang.train("time.sleep(0.1)", Workers(3))
+    assert gang.starts() == ["chief-0.0", "worker-0.0", "worker-1.0"]
+    (cluster,) = {path.read_text() for path in gang.notes.iterdir()}
+    assert {role: len(found) for role, found in json.loads(cluster)["cluster"].items()} == {
+        "chief": 1,
+        "worker": 2,
+    }
+    assert Path(outputs["model"][0].uri, "Format-Serving", "model.txt").read_text() == "chief-0"
+    logs = Path(outputs["model_run"][0].uri, "workers")
+    assert (logs / "worker-1.log").read_text() == "worker-1 says hello\n"
+    assert (logs / "chief-0.log").read_text() == "chief-0 says hello\n"
+    assert (logs.parent / "log.txt").read_text() == "chief-0 says hello\n"
+    assert "worker-1 says hello" not in capfd.readouterr().out
+
+
+def test_a_lost_process_ends_all_and_they_begin_again_at_new_addresses(gang, capfd):
+    outputs = gang.train(
+        'if me == "worker-0" and not attempt: os.kill(os.getpid(), signal.SIGKILL)\n'
+        "if not attempt: time.sleep(60)"
+    )
+    assert gang.starts() == ["chief-0.0", "chief-0.1", "worker-0.0", "worker-0.1"]
+    first, second = ((gang.notes / f"chief-0.{number}").read_text() for number in (0, 1))
+    assert first != second
+    assert "worker-0 (process" in capfd.readouterr().err
+    written = Path(outputs["model"][0].uri, "Format-Serving").iterdir()
+    assert sorted(path.name for path in written) == ["model.txt", "of-attempt-1"]
+
+
+@pytest.mark.slow
+def test_the_error_tells_who_where_and_its_last_lines(gang):
+    with pytest.raises(StepFailed) as caught:
+        gang.train('if me == "worker-0": os._exit(3)\ntime.sleep(60)', retries=1)
+    message = str(caught.value)
+    assert "worker-0 (process" in message
+    assert "exit code 3" in message
+    assert "attempt 2" in message
+    assert "  worker-0 says hello" in message
+    assert "workers/worker-0.log" in message
+
+
+@pytest.mark.slow
+def test_an_error_of_the_users_own_comes_with_its_traceback_and_only_once(gang, capfd):
+    with pytest.raises(StepFailed, match=r"ValueError: worker-1 \(process \d+ on this machine\)"):
+        gang.train('if me == "worker-1": raise ValueError("no luck")\ntime.sleep(60)', Workers(3))
+    assert "chief-0.1" not in gang.starts()
+    assert 'raise ValueError("no luck")' in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_one_process_alone_may_begin_again_too(gang):
+    body = "if not attempt: os.kill(os.getpid(), signal.SIGKILL)"
+    gang.train(body, workers=None, retries=1)
+    assert gang.starts() == ["alone-0.0", "alone-0.1"]
+
+
+@pytest.mark.slow
+def test_what_a_process_started_ends_with_it(gang):
+    body = (
+        "import subprocess\n"
+        "child = subprocess.Popen(['sleep', '60'])\n"
+        'if me == "worker-0": raise ValueError("enough")\n'
+        "time.sleep(60)"
+    )
+    with pytest.raises(StepFailed, match="enough"):
+        gang.train(body)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_stopped_is_found_by_its_silence(gang, capfd):
+    started = time.monotonic()
+    gang.train(
+        'if me == "worker-0" and not attempt: os.kill(os.getpid(), signal.SIGSTOP)\n'
+        "if not attempt: time.sleep(60)"
+    )
+    assert time.monotonic() - started < 30
+    assert "worker-0 (process" in (err := capfd.readouterr().err)
+    assert "no sign of life" in err
+
+
+@pytest.mark.slow
+def test_a_process_that_is_too_busy_to_give_a_sign_is_left_alone(gang, monkeypatch):
+    monkeypatch.setattr("stoker.launchers.gang._SILENT_SECONDS", 1.5)
+    # One long call of C keeps all other threads of the process waiting.
+    gang.train('if me == "worker-0": sum(range(150_000_000))\ntime.sleep(0.1)')
+    assert gang.starts() == ["chief-0.0", "worker-0.0"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_everyone(gang):
+    def press():
+        while len(gang.starts()) < 2:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        gang.train("time.sleep(60)")
+
+
+@pytest.mark.slow
+def test_a_gang_ends_with_its_runner(gang, tmp_path):
+    ready, wait = os.pipe()
+    runner = os.fork()
+    if runner == 0:
+        os.close(ready)
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        gang.train('if me == "worker-0": os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)')
+        os._exit(1)
+    os.close(wait)
+    deadline = time.monotonic() + 20
+    while not (gang.notes / "worker-0.0").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(runner, signal.SIGKILL)
+    os.waitpid(runner, 0)
+    os.close(ready)
+    while left := gang.processes():
+        assert time.monotonic() < deadline, f"left behind: {left}"
+        time.sleep(0.05)
