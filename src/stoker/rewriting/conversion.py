@@ -88,7 +88,7 @@ def prepare(
     signature_key: str | None = None,
     examples: Sequence[str] | None = None,
     avoid: Collection[str] = (),
-    behind_scaling: bool = False,
+    for_integers: bool = False,
 ) -> Conversion:
     """Make a signature of the SavedModel in `path` ready to be converted.
 
@@ -100,7 +100,7 @@ def prepare(
         sample = draw_if_fitting(signature, offered_examples())
     else:
         sample = draw(signature, examples)
-    plain = make_plain(signature, sample.arrays, avoid=avoid, behind_scaling=behind_scaling)
+    plain = make_plain(signature, sample.arrays, avoid=avoid, for_integers=for_integers)
     return Conversion(plain=plain, sample=sample)
 
 

@@ -63,14 +63,14 @@ def find_cut(
     outputs: Collection[Any],
     *,
     avoid: Collection[str] = (),
-    behind_scaling: bool = False,
+    for_integers: bool = False,
 ) -> Cut:
     """The cut that leaves as much as possible behind it, without ops of the kinds in `avoid`.
 
     `arguments` are the placeholders of the signature by name, `outputs` the tensors it gives. With
-    `behind_scaling`, numbers that are first brought to another scale are taken in that one.
+    `for_integers`, numbers that are first brought to another scale are taken in that one.
     """
-    return _Search(graph, arguments, outputs, avoid, behind_scaling).cut()
+    return _Search(graph, arguments, outputs, avoid, for_integers).cut()
 
 
 class _Search:
@@ -82,10 +82,10 @@ class _Search:
         arguments: Mapping[str, Any],
         outputs: Collection[Any],
         avoid: Collection[str],
-        behind_scaling: bool,
+        for_integers: bool,
     ) -> None:
         self._avoid = frozenset(avoid)
-        self._behind_scaling = behind_scaling
+        self._for_integers = for_integers
         self._outputs = list(outputs)
         needed = set(_upstream(tensor.op for tensor in outputs))
         self._ops = [op for op in graph.get_operations() if op in needed]
@@ -124,7 +124,7 @@ class _Search:
         gates = self._gates(features, tensors)
         if len(tensors) > 1 and gates:
             tensors = [gates.pop(0).outputs[0]]
-        if len(tensors) > 1 or not self._behind_scaling:
+        if len(tensors) > 1 or not self._for_integers:
             return tensors
         return [self._scaled(tensors[0], gates)]
 

@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from stoker.errors import RewriteFailed
 from stoker.rewriting.cut import Border, Cut, find_cut
+from stoker.rewriting.one_hot import has_one_hot, spell_out_one_hot
 from stoker.rewriting.signature import Arrays, Signature, flat
 
 __all__ = ["Input", "PlainModel", "make_plain"]
@@ -83,14 +84,14 @@ def make_plain(
     raw: Arrays,
     *,
     avoid: Collection[str] = (),
-    behind_scaling: bool = False,
+    for_integers: bool = False,
 ) -> PlainModel:
     """A function on plain tensors; if the signature has to be cut, as `find_cut` says.
 
     `raw` are a few inputs of the signature: their path through the graph tells shapes that the
     graph itself leaves open.
     """
-    if signature.is_plain:
+    if signature.is_plain and not (for_integers and has_one_hot(signature.frozen.graph)):
         return _as_it_is(signature)
     wanted = {
         name: tensor
@@ -104,7 +105,7 @@ def make_plain(
         signature.arguments,
         wanted.values(),
         avoid=avoid,
-        behind_scaling=behind_scaling,
+        for_integers=for_integers,
     )
     _check_worth(signature, cut, wanted.values())
     front = _Front(signature, cut)
@@ -121,7 +122,13 @@ def make_plain(
     ]
     return PlainModel(
         signature=signature,
-        function=_function_behind(cut, inputs, wanted, front.constants(raw)),
+        function=_function_behind(
+            _graph_behind(cut, wanted.values(), for_integers=for_integers),
+            cut,
+            inputs,
+            wanted,
+            front.constants(raw),
+        ),
         inputs=inputs,
         outputs=list(wanted),
         left_out=sorted(set(signature.outputs) - set(wanted)),
@@ -184,13 +191,13 @@ class _Front:
 
 
 def _function_behind(
+    graph: Any,
     cut: Cut,
     inputs: Sequence[Input],
     wanted: dict[str, Any],
     constants: Sequence[Any],
 ) -> Any:
     """The part of the graph behind the cut, imported into a function with the inputs' shapes."""
-    graph = _graph_behind(cut, [tensor.op for tensor in wanted.values()])
     specs = [
         tf.TensorSpec(
             [None if size == -1 else size for size in one.shape or ()], one.dtype, name=one.name
@@ -218,11 +225,13 @@ def _function_behind(
     return function.get_concrete_function()
 
 
-def _graph_behind(cut: Cut, last: Sequence[Any]) -> Any:
+def _graph_behind(cut: Cut, outputs: Collection[Any], *, for_integers: bool) -> Any:
     """The nodes between the cut and the outputs."""
-    graph = tf.compat.v1.GraphDef()
     fed = {one.tensor.name for one in cut.borders} | {one.name for one in cut.constants}
-    waiting, seen = [op for op in last if not {one.name for one in op.outputs} & fed], set(last)
+    waiting = list({tensor.op for tensor in outputs if tensor.name not in fed})
+    seen = set(waiting)
+    graph = tf.compat.v1.GraphDef()
+    graph.library.CopyFrom(waiting[0].graph.as_graph_def().library)
     while waiting:
         op = waiting.pop()
         node = op.node_def
@@ -233,9 +242,8 @@ def _graph_behind(cut: Cut, last: Sequence[Any]) -> Any:
         before = {tensor.op for tensor in op.inputs if tensor.name not in fed} - seen
         seen |= before
         waiting.extend(before)
-    library = last[0].graph.as_graph_def().library if last else None
-    if library is not None:
-        graph.library.CopyFrom(library)
+    if for_integers:
+        spell_out_one_hot(graph)
     return graph
 
 

@@ -125,7 +125,7 @@ class TFLiteRewriter(BaseRewriter):
             "avoid": avoid,
             # One scale has to fit all that is added up: measures in different units would drown
             # each other in eight bits.
-            "behind_scaling": self.precision == "int8",
+            "for_integers": self.precision == "int8",
         }
         conversion = _create_tflite_compatible_saved_model(
             source, folder, **{name: value for name, value in options.items() if value}
