@@ -44,6 +44,16 @@ class Report:
         """This report as plain JSON."""
         return asdict(self)
 
+    def summary(self) -> str:
+        """What was found out, in a sentence."""
+        sizes = f"{self.rewritten_bytes:,} bytes instead of {self.original_bytes:,}"
+        if self.largest_difference is None:
+            return f"{sizes}. {self.note}"
+        return (
+            f"{sizes}, differs by {self.largest_difference:.2g} at most ({self.tolerance:g} is "
+            f"allowed) on {self.compared_on}, in {self.runtime}"
+        )
+
     def write(self, folder: str) -> None:
         """Put it beside the model."""
         with open(os.path.join(folder, REPORT_FILE), "w", encoding="utf-8") as file:

@@ -3,6 +3,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from stoker.artifacts import (
     Schema,
     TransformGraph,
 )
+from stoker.components.rewriter import raw_examples
 from stoker.components.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import (
@@ -25,6 +27,7 @@ from stoker.dsl.component import (
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.rewriting.targets import check_targets
 from stoker.task import Workers
 
 __all__ = ["Trainer", "TrainerSpec"]
@@ -42,6 +45,7 @@ class TrainerSpec(ComponentSpec):
         "base_model": ChannelParameter(type=Model, optional=True),
         "hyperparameters": ChannelParameter(type=HyperParameters, optional=True),
         "statistics": ChannelParameter(type=ExampleStatistics, optional=True),
+        "raw_examples": ChannelParameter(type=Examples, optional=True),
     }
     OUTPUTS: ClassVar = {
         "model": ChannelParameter(type=Model),
@@ -55,6 +59,7 @@ class TrainerSpec(ComponentSpec):
         "eval_args": ExecutionParameter(type=EvalArgs, optional=True),
         "custom_config": ExecutionParameter(type=str, optional=True),
         "watch": ExecutionParameter(type=bool, optional=True),
+        "rewrite": ExecutionParameter(type=str, optional=True),
         "workers": ExecutionParameter(type=str, optional=True),
     }
 
@@ -70,6 +75,8 @@ class Trainer(UserCodeComponent):
     `keras` is 2 or 3 where the choice should not be read from the module's imports. Unless `check`
     is False, the model is loaded and called in a fresh process before it is published. Unless
     `watch` is False, Keras's `fit` reports its progress, and leaves metrics in `model_run`.
+    `rewrite` names formats in which the model is wanted too, such as ["tflite", "onnx"]: they are
+    put beside `Format-Serving`, and compared with it, before the model is published.
     `python` is the path of another interpreter to run the code in, with a TensorFlow of its own, or
     the name of an environment that `stoker env create` made.
     `workers` are the processes that train together, through a strategy that the module makes;
@@ -107,6 +114,7 @@ class Trainer(UserCodeComponent):
         keras: int | None = None,
         check: bool = True,
         watch: bool = True,
+        rewrite: Sequence[str] = (),
         python: str | os.PathLike[str] | None = None,
         workers: Workers | None = None,
         retries: int | None = None,
@@ -118,12 +126,14 @@ class Trainer(UserCodeComponent):
         if python:
             _check_for_another_python(keras, custom_executor_spec, workers)
             self.python = os.fspath(python)
-        self.check = "stoker.components.trainer.validate:ModelCheck" if check else None
+        self.check = _check(check, rewrite)
+        chosen = _choose_examples(examples, transformed_examples, transform_graph)
+        raw = raw_examples(chosen) if rewrite else None
         if retries is not None and retries < 0:
             raise ValueError(f"Trainer(retries=…) takes a number from 0 on, got {retries}.")
         self.workers, self.retries = workers, retries
         spec = TrainerSpec(
-            examples=_choose_examples(examples, transformed_examples, transform_graph),
+            examples=chosen,
             transform_graph=transform_graph,
             schema=schema,
             base_model=base_model or base_models,
@@ -135,7 +145,9 @@ class Trainer(UserCodeComponent):
             train_args=train_args,
             eval_args=eval_args,
             custom_config=config_as_json("Trainer", custom_config),
+            raw_examples=None if raw is chosen else raw,
             watch=None if watch else False,
+            rewrite=json.dumps(check_targets(rewrite)) if rewrite else None,
             workers=json.dumps(asdict(workers)) if workers else None,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
@@ -159,6 +171,13 @@ def _check_for_another_python(
             f"Trainer(python=…) cannot run the executor {executor.class_path}, which needs Stoker "
             "where it runs. Leave out custom_executor_spec, or python."
         )
+
+
+def _check(check: bool, rewrite: Sequence[str]) -> str | None:
+    """What looks at the model before it is published."""
+    if rewrite:
+        return f"stoker.components.trainer.rewrite:{'CheckAndRewrite' if check else 'Rewrite'}"
+    return "stoker.components.trainer.validate:ModelCheck" if check else None
 
 
 def _choose_examples(
