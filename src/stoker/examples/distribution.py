@@ -101,7 +101,7 @@ class Summary:
         """The summary of numbers in ascending order, among which may be equal ones."""
         if not len(ordered):
             return cls.empty()
-        ordered = ordered.astype(np.float64, copy=False)
+        ordered = ordered.astype(np.float64, copy=False) + 0.0  # which makes 0.0 of -0.0
         if ordered[0] == ordered[-1]:
             return cls(ordered[:1], weights.sum(keepdims=True))
         (first,) = np.nonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
