@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """CSV files to record batches: types, missing cells, and files that are wrong."""
 
+import contextlib
+import csv
 import gzip
+import io
+import struct
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from stoker.errors import BadData
 from stoker.examples.csv import Kind, columns_of, read_cells, scan
@@ -49,6 +55,9 @@ def test_an_empty_cell_is_a_missing_value(csv_file):
         (["2024-01-01", "2024-01-02"], Kind.BYTES),
         (["1", "NA"], Kind.BYTES),
         (["1", " "], Kind.BYTES),
+        (["1.5", "9223372036854775808"], Kind.BYTES),
+        (["1.5", "92233720368547758080.5", "1e300"], Kind.FLOAT),
+        (["1.5", "nan(1)"], Kind.BYTES),
     ],
 )
 def test_a_column_has_the_type_that_tfx_gives_it(csv_file, cells, kind):
@@ -96,6 +105,7 @@ def test_a_gzip_file_is_read_as_its_content(csv_file):
         ('a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote that opens in this row is never closed"),
         (b"a,b\n1,2\n3,\xff\n", "line 3: the text is not UTF-8"),
         ("a,b,a\n1,2,3\n", "line 1: the column 'a' is there more than once"),
+        (b"a,\xff\n1,2\n", "line 1: the text is not UTF-8"),
         ("a,b\n", "no row below it"),
         ("", "is empty"),
     ],
@@ -118,3 +128,101 @@ def test_files_with_different_headers_are_refused(csv_file):
     files = [csv_file("a\n1\n", "1.csv"), csv_file("b\n1\n", "2.csv")]
     with pytest.raises(BadData, match=r"2\.csv has the columns \['b'\]"):
         scan(files)
+
+
+def test_an_open_quote_that_swallows_megabytes_is_named_by_its_line(csv_file):
+    with pytest.raises(BadData, match=r"line 3: a quote that opens in this row is never closed"):
+        rows(csv_file('a,b\n1,2\n3,"' + "4\n5,6\n" * 1_000_000))
+
+
+def test_a_row_longer_than_a_block_is_read(csv_file, monkeypatch):
+    monkeypatch.setattr("stoker.examples.csv._BLOCK_BYTES", 1000)
+    found = rows(csv_file("a,b\n1,x\n2," + "y" * 100_000 + "\n"))
+    assert [len(row["b"][0]) for row in found] == [1, 100_000]
+
+
+def test_ten_thousand_columns_are_read(csv_file):
+    names = [f"column {i}" for i in range(10_000)]
+    (row,) = rows(csv_file(",".join(names) + "\n" + ",".join(map(str, range(10_000))) + "\n"))
+    assert row["column 9999"] == [9999]
+    assert len(row) == 10_000
+
+
+# What is written in cells by people and programs, and what nearly is a number.
+CELLS = st.one_of(
+    st.integers(-(2**64), 2**64).map(str),
+    st.floats().map(repr),
+    st.sampled_from(
+        ["", "+1", " 1", "1 ", "1_0", "0x1F", "1e5", "nan(1)", "inf", "-0", ".5", "1."]
+    ),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=5),
+)
+
+
+def as_tfx_reads(cells):
+    """A column of cells by the rules that the module states, in plain Python."""
+
+    def number(cell):
+        value = int(cell.encode())
+        if not -(2**63) <= value < 2**63:
+            raise OverflowError
+        return value
+
+    def real(cell):
+        with contextlib.suppress(ValueError):
+            number(cell)
+        return float(cell.encode())
+
+    for read in (number, real):
+        try:
+            return [[read(cell)] if cell else [] for cell in cells]
+        except (ValueError, OverflowError):
+            pass
+    return [[cell.encode()] if cell else [] for cell in cells]
+
+
+def single(value):
+    """A float as an example holds it."""
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def same(found, expected):
+    if isinstance(expected, float):
+        return repr(found) == repr(single(expected))
+    return (type(found), found) == (type(expected), expected)
+
+
+@given(columns=st.lists(st.lists(CELLS, min_size=1, max_size=6), min_size=2, max_size=2))
+@example(columns=[["1", "2.5"], ['"', "\n"]])
+def test_any_table_is_read_as_python_would_read_it(tmp_path_factory, columns):
+    table = list(zip(*columns, strict=False))
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([("a", "b"), *table])
+    path = tmp_path_factory.mktemp("csv") / "data.csv"
+    path.write_text(text.getvalue(), encoding="utf-8", newline="")
+    found = rows(str(path))
+    for name, cells in zip("ab", zip(*table, strict=True), strict=True):
+        expected = as_tfx_reads(cells)
+        if not any(cells):
+            expected = [None] * len(cells)
+        for row, values in zip(found, expected, strict=True):
+            assert (row[name] is None) == (values is None)
+            pairs = zip(row[name] or [], values or [], strict=True)
+            assert all(same(*pair) for pair in pairs), (row, values)
+
+
+@given(st.binary(max_size=200))
+@example(b'"')
+@example(b"a\n\x00\n")
+def test_any_file_is_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("csv") / "data.csv"
+    path.write_bytes(content)
+    refused = ""
+    try:
+        rows(str(path))
+    except BadData as error:
+        refused = str(error)
+    assert str(path) in refused or not refused

@@ -4,6 +4,8 @@
 import gzip
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stoker.errors import BadData
 from stoker.examples.tfrecord import is_gzip, num_examples, read_records, write_records
@@ -73,3 +75,37 @@ def test_a_file_that_ends_too_early_is_noticed(tmp_path, name, says):
 def test_a_pattern_that_matches_nothing_is_named(tmp_path):
     with pytest.raises(BadData, match=r"No file matches '.*nothing-"):
         num_examples(str(tmp_path / "nothing-*"))
+
+
+def test_records_longer_than_a_block_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("stoker.examples.tfrecord._BLOCK_BYTES", 10)
+    write_records(str(tmp_path / "data"), RECORDS)
+    assert list(read_records(str(tmp_path / "data"))) == RECORDS
+
+
+@given(records=st.lists(st.binary(max_size=50)), compressed=st.booleans())
+def test_any_records_come_back(tmp_path_factory, records, compressed):
+    path = str(tmp_path_factory.mktemp("records") / ("data.gz" if compressed else "data"))
+    write_records(path, records)
+    assert list(read_records(path)) == records
+
+
+@given(records=st.lists(st.binary(max_size=20), min_size=1), data=st.data())
+def test_any_damage_is_noticed(tmp_path_factory, records, data):
+    path = tmp_path_factory.mktemp("records") / "data"
+    write_records(str(path), records)
+    whole = path.read_bytes()
+    start = data.draw(st.integers(0, len(whole) - 1))
+    end = data.draw(st.integers(start, len(whole)))
+    damaged = whole[:start] + data.draw(st.binary(max_size=20)) + whole[end:]
+    path.write_bytes(damaged)
+    found, refused = [], ""
+    try:
+        found.extend(read_records(str(path)))
+    except BadData as error:
+        refused = str(error)
+    if refused:
+        assert f"{path} is damaged at byte " in refused
+    else:  # what is left are whole records
+        write_records(str(path), found)
+        assert path.read_bytes() == damaged
