@@ -123,7 +123,7 @@ def _batched_records(file_pattern: Any, options: Any) -> Any:
     dataset = tf.data.Dataset.from_tensor_slices((files, compression))
     if options.shuffle:
         dataset = dataset.shuffle(len(files), options.shuffle_seed)
-    dataset = dataset.interleave(tf.data.TFRecordDataset, cycle_length=min(len(files), 16))
+    dataset = dataset.flat_map(tf.data.TFRecordDataset)
     if options.shuffle:
         dataset = dataset.shuffle(options.shuffle_buffer_size, options.shuffle_seed)
     if options.num_epochs != 1:

@@ -92,12 +92,16 @@ def _work(request: Mapping[str, Any], channel_fd: int, out: int, err: int) -> No
         channel.sendall(json.dumps(message).encode() + b"\n")
 
     logging.getLogger("tensorflow").addFilter(_is_no_deprecation)
-    outcome = execute(request, lambda text: send({"event": {"kind": "warning", "text": text}}))
+    outcome = execute(request, lambda text: send({"event": _warning(request, text)}))
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
     send({"outcome": json.dumps(outcome)})
     os._exit(0)  # TensorFlow's threads can hold an interpreter back for many seconds
+
+
+def _warning(request: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {"kind": "warning", "text": text, "node": request["task"]["node_id"]}
 
 
 def _is_no_deprecation(record: logging.LogRecord) -> bool:
