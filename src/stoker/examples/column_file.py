@@ -13,6 +13,7 @@ Arrow's null type if no row has a value. Columns are sorted by name.
 
 import contextlib
 import json
+import mmap
 import os
 import tempfile
 from collections.abc import Iterator
@@ -185,8 +186,9 @@ class ColumnFile:
     def __init__(self, path: str, shard: str) -> None:
         self.path = path
         with _damage_in(path):
-            self.data: pa.Buffer = pa.memory_map(path).read_buffer()
-            self._reader = pa.ipc.open_file(self.data)
+            with open(path, "rb") as file:
+                self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._reader = pa.ipc.open_file(pa.py_buffer(self.data))
             self.schema: pa.Schema = self._reader.schema
             self.num_blocks = self._reader.num_record_batches - 1
             _, says = self._reader.get_batch_with_custom_metadata(self.num_blocks)
@@ -208,6 +210,10 @@ class ColumnFile:
                     raise DamagedColumns(f"{self.path}: the checksum of block {index} is wrong")
                 self._checked.add(index)
         return batch
+
+    def blocks(self) -> list[pa.RecordBatch]:
+        """All rows."""
+        return [self.block(index) for index in range(self.num_blocks)]
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -74,26 +74,33 @@ class Columns:
     def block(self, index: int) -> pa.RecordBatch:
         """One block, not copied."""
         shard = bisect.bisect(self._first_blocks, index) - 1
-        return conform(self.shard_block(shard, index - self._first_blocks[shard]), self.schema)
+        place = index - self._first_blocks[shard]
+        try:
+            block = self.files[shard].block(place)
+        except DamagedColumns as damage:
+            self._rebuild(shard, damage)
+            block = self.files[shard].block(place)
+        return conform(block, self.schema)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
         """All blocks, in the order of the shards and of their records."""
         return map(self.block, range(self.num_blocks))
 
-    def shard_block(self, shard: int, index: int) -> pa.RecordBatch:
-        """One block of one shard, with that shard's own columns."""
+    def shard_blocks(self, shard: int) -> list[pa.RecordBatch]:
+        """All blocks of one shard, checked, and all of the same file."""
         try:
-            return self.files[shard].block(index)
+            blocks = self.files[shard].blocks()
         except DamagedColumns as damage:
-            _say(f"{damage}. It is rebuilt from {self.shards[shard]}.")
-            self.files[shard] = self._rebuilt(self.shards[shard])
-            return self.files[shard].block(index)
+            self._rebuild(shard, damage)
+            blocks = self.files[shard].blocks()
+        return [conform(block, self.schema) for block in blocks]
 
-    def _rebuilt(self, shard: str) -> ColumnFile:
+    def _rebuild(self, shard: int, damage: DamagedColumns) -> None:
+        _say(f"{damage}. It is rebuilt from {self.shards[shard]}.")
         if self._cache_dir is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="stoker-columns-")
             self._cache_dir = self._scratch.name
-        return _decoded(shard, self._cache_dir)
+        self.files[shard] = _decoded(self.shards[shard], self._cache_dir)
 
 
 def read_columns(

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of mapped columns to batches of tensors, equal to what parse_example makes of the records.
+
+place in the stream of rows ─▶ a block: thousands of rows, gathered at once ─▶ its batches
+
+Python is called once per block, so that a batch costs no more than TensorFlow's own work. A block
+depends on its place alone: blocks are made in parallel, and an iterator can be saved and restored.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.ops import parsing_config
+
+from stoker.examples.column_file import BLOCK_ROWS
+from stoker.examples.gather import Cells, RowReader, spread
+from stoker.examples.row_order import RowOrder
+
+__all__ = ["FeatureSpec", "column_names", "parsed_batches"]
+
+FeatureSpec = dict[str, Any]
+"""What tf.io.parse_example takes: FixedLen, VarLen, Sparse and Ragged features by key."""
+
+_Tensors = dict[str, Any]
+_COMPOSITE = (tf.io.SparseFeature, tf.io.RaggedFeature)
+_KINDS = (tf.io.FixedLenFeature, tf.io.VarLenFeature, *_COMPOSITE)
+
+
+def parsed_batches(
+    reader: RowReader,
+    order: RowOrder,
+    features: FeatureSpec,
+    arranged: Callable[[_Tensors], Any],
+    element_spec: Any,
+    *,
+    batch_size: int,
+    start: int,
+    stop: int | None,
+    drop_remainder: bool,
+    num_parallel_calls: int,
+) -> tf.data.Dataset:
+    """The rows at the places `start` to `stop` of the stream, parsed; endless if `stop` is None.
+
+    `arranged` makes elements of `element_spec` out of what parse_example would return.
+    """
+    columns = _columns_of(features)
+    dtypes = [dtype for column in columns for dtype in column.dtypes]
+    # A feature made of several columns is put together batch by batch, and all others by block.
+    composite = any(_is_composite(feature) for feature in features.values())
+
+    def read(place: Any, num_batches: Any, batch_rows: Any) -> list[np.ndarray]:
+        rows = order.rows(int(place), int(place + num_batches * batch_rows))
+        cells = reader.read(rows, [column.key for column in columns])
+        found = [_Rows(reader, rows, int(batch_rows), cells[column.key]) for column in columns]
+        return [a for one, rows in zip(columns, found, strict=True) for a in one.arrays(rows)]
+
+    def block(place: Any, num_batches: Any, batch_rows: Any) -> Any:
+        size = [place, num_batches, batch_rows]
+        arrays = iter(tf.numpy_function(read, size, dtypes, stateful=False))
+        tensors = {
+            column.key: column.batched(
+                list(itertools.islice(arrays, len(column.dtypes))), num_batches, batch_rows
+            )
+            for column in columns
+        }
+        return tensors if composite else arranged(tensors)
+
+    def joined(tensors: _Tensors) -> Any:
+        join = parsing_config._construct_tensors_for_composite_features
+        return arranged(join(features, tensors))
+
+    places = _places(start, stop, batch_size, drop_remainder)
+    dataset = places.map(block, num_parallel_calls).unbatch()
+    if not composite:
+        return _as(element_spec, dataset)
+    return _as(element_spec, _as({one.key: one.spec for one in columns}, dataset).map(joined))
+
+
+def column_names(features: FeatureSpec) -> list[str]:
+    """The columns that some features are made of."""
+    return [column.key for column in _columns_of(features)]
+
+
+def _as(element_spec: Any, dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """The dataset with more said about its elements, of which it knows the encoded form."""
+    variant = tf.data.experimental.to_variant(dataset)
+    return tf.data.experimental.from_variant(variant, element_spec)
+
+
+def _places(start: int, stop: int | None, batch_size: int, drop: bool) -> tf.data.Dataset:
+    """Where each block begins, of how many batches it is, and of how many rows those are."""
+    batches_each = max(1, BLOCK_ROWS // batch_size)
+    if stop is None:
+        endless = tf.data.Dataset.counter(start, batches_each * batch_size, dtype=tf.int64)
+        return endless.map(lambda place: (place, np.int64(batches_each), np.int64(batch_size)))
+    num_batches, rest = divmod(max(0, stop - start), batch_size)
+    sizes = [
+        (start + first * batch_size, min(batches_each, num_batches - first), batch_size)
+        for first in range(0, num_batches, batches_each)
+    ]
+    if rest and not drop:
+        sizes.append((start + num_batches * batch_size, 1, rest))
+    return tf.data.Dataset.from_tensor_slices(tuple(np.array(sizes, np.int64).reshape(-1, 3).T))
+
+
+def _is_composite(feature: Any) -> bool:
+    if isinstance(feature, tf.io.RaggedFeature):
+        return True
+    return isinstance(feature, tf.io.SparseFeature)
+
+
+def _columns_of(features: FeatureSpec) -> "list[_Dense | _Sparse | _Ragged]":
+    params = parsing_config._ParseOpParams.from_features(features, _KINDS)
+    shapes = [shape.as_list() for shape in params.dense_shapes]
+    defaults = [params.dense_defaults.get(key) for key in params.dense_keys]
+    return [
+        *map(_Dense, params.dense_keys, params.dense_types, shapes, defaults),
+        *map(_Sparse, params.sparse_keys, params.sparse_types),
+        *map(_Ragged, params.ragged_keys, params.ragged_value_types, params.ragged_split_types),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Some rows of one column."""
+
+    reader: RowReader
+    rows: np.ndarray
+    batch_rows: int
+    cells: Cells
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many values each row has."""
+        return np.broadcast_to(self.cells.lengths, len(self.rows))
+
+    def values(self) -> list[np.ndarray]:
+        """All values; bytes as words, and which word each value is."""
+        values, codes = self.cells.values, self.cells.codes
+        if values.dtype != object:
+            return [values]
+        return [
+            values,
+            np.arange(len(values), dtype=np.int32) if codes is None else codes.astype(np.int32),
+        ]
+
+
+def _value_dtypes(dtype: tf.DType) -> list[tf.DType]:
+    return [tf.string, tf.int32] if dtype == tf.string else [dtype]
+
+
+def _values(arrays: Sequence[Any]) -> Any:
+    """The values of a column as a vector."""
+    vectors = [tf.ensure_shape(array, [None]) for array in arrays]
+    return vectors[0] if len(vectors) == 1 else tf.gather(*vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dense:
+    """A column of which every row has the same shape."""
+
+    key: str
+    dtype: tf.DType
+    shape: list[int]
+    default: Any
+
+    @property
+    def dtypes(self) -> list[tf.DType]:
+        return _value_dtypes(self.dtype)
+
+    @property
+    def spec(self) -> Any:
+        return tf.TensorSpec([None, *self.shape], self.dtype)
+
+    def arrays(self, rows: _Rows) -> list[np.ndarray]:
+        size = math.prod(self.shape)
+        if isinstance(rows.cells.lengths, int) and rows.cells.lengths == size:
+            return rows.values()
+        return _Rows(rows.reader, rows.rows, rows.batch_rows, self._filled(rows, size)).values()
+
+    def _filled(self, rows: _Rows, size: int) -> Cells:
+        """The cells with the default where a row lacks the feature."""
+        lengths, given = rows.lengths, rows.cells
+        absent = lengths == 0
+        absent[absent] = rows.reader.missing(rows.rows[absent], self.key)
+        if absent.any() and self.default is None:
+            raise ValueError(
+                f"Feature {self.key!r} is required, and an example lacks it. In the schema, give it "
+                "a default value, or no fixed shape."
+            )
+        if (wrong := lengths[~absent & (lengths != size)]).size:
+            raise ValueError(
+                f"Feature {self.key!r} has {size} values by the schema, and {wrong[0]} in an "
+                "example. In the schema, give it no fixed shape."
+            )
+        values = given.values if given.codes is None else given.values.take(given.codes)
+        filled = np.empty((len(lengths), size), values.dtype)
+        filled[~absent] = values.reshape(-1, size)
+        filled[absent] = self.default
+        return Cells(filled.ravel(), size)
+
+    def batched(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+        return tf.reshape(_values(arrays), [num_batches, batch_rows, *self.shape])
+
+
+@dataclass(frozen=True, slots=True)
+class _Sparse:
+    """A column of any number of values per row, as a sparse tensor as wide as its longest row."""
+
+    key: str
+    dtype: tf.DType
+
+    @property
+    def dtypes(self) -> list[tf.DType]:
+        return [tf.int64, tf.int64, *_value_dtypes(self.dtype)]
+
+    @property
+    def spec(self) -> Any:
+        return tf.SparseTensorSpec([None, None], self.dtype)
+
+    def arrays(self, rows: _Rows) -> list[np.ndarray]:
+        lengths = rows.lengths
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        place = spread(np.zeros(len(lengths), np.int64), lengths)
+        indices = np.stack([*np.divmod(row, rows.batch_rows), place], axis=1)
+        widths = lengths.reshape(-1, rows.batch_rows).max(axis=1)
+        shapes = np.stack([np.full(len(widths), rows.batch_rows), widths], axis=1)
+        return [indices, shapes, *rows.values()]
+
+    def batched(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+        """The sparse tensors of all batches, encoded as tf.data does, each with its own width."""
+        indices, shapes, *values = arrays
+        indices, shapes = tf.ensure_shape(indices, [None, 3]), tf.ensure_shape(shapes, [None, 2])
+        shape = [num_batches, batch_rows, tf.reduce_max(shapes[:, 1])]
+        encoded = _encoded(tf.SparseTensor(indices, _values(values), shape))
+        widths = _encoded(tf.sparse.from_dense(shapes))
+        return tf.stack([encoded[:, 0], encoded[:, 1], widths[:, 1]], axis=1)
+
+
+def _encoded(sparse: Any) -> Any:
+    """For each row of a sparse tensor the three parts of a smaller one: indices, values, shape."""
+    return tf.io.serialize_many_sparse(sparse, tf.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ragged:
+    """A column of any number of values per row, as a ragged tensor."""
+
+    key: str
+    dtype: tf.DType
+    splits_dtype: tf.DType
+
+    @property
+    def dtypes(self) -> list[tf.DType]:
+        return [self.splits_dtype, *_value_dtypes(self.dtype)]
+
+    @property
+    def spec(self) -> Any:
+        return tf.RaggedTensorSpec([None, None], self.dtype, 1, self.splits_dtype)
+
+    def arrays(self, rows: _Rows) -> list[np.ndarray]:
+        splits = np.concatenate(([0], np.cumsum(rows.lengths)))
+        return [splits.astype(self.splits_dtype.as_numpy_dtype), *rows.values()]
+
+    def batched(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+        splits, *values = arrays
+        rows = tf.RaggedTensor.from_row_splits(
+            _values(values), tf.ensure_shape(splits, [None]), validate=False
+        )
+        firsts = tf.cast(tf.range(num_batches + 1) * batch_rows, self.splits_dtype)
+        return tf.RaggedTensor.from_row_splits(rows, firsts, validate=False)
