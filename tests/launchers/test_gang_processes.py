@@ -38,6 +38,8 @@ MODULE = """
             folder = Path(fn_args.serving_model_dir)
             folder.mkdir(exist_ok=True)
             (folder / f"of-attempt-{attempt}").write_text(me)
+        while len(list(notes.iterdir())) < fn_args.custom_config["num"]:
+            time.sleep(0.01)
         BODY
         Path(fn_args.serving_model_dir).mkdir(exist_ok=True)
         Path(fn_args.serving_model_dir, "model.txt").write_text(me)
@@ -62,7 +64,7 @@ class Gang:
         trainer = Trainer(
             examples=as_channel([data]),
             module_file=str(self.folder / "module.py"),
-            custom_config={"notes": str(self.notes)},
+            custom_config={"notes": str(self.notes), "num": workers.count if workers else 1},
             workers=workers,
             **arguments,
         )

@@ -379,16 +379,18 @@ class _Attempt:
                 one.start()
             return self._wait()
         except KeyboardInterrupt:
-            self._all(lambda seat: seat.stop())
+            with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
+                self._chief.seat.stop()  # it may save how far it is
             return Outcome(canceled=True)
 
     def close(self) -> None:
         """Leave no process behind."""
-        self._all(lambda seat: seat.kill())
-
-    def _all(self, end: Callable[[Seat], None]) -> None:
         with ThreadPoolExecutor(len(self._members)) as pool:
-            list(pool.map(end, [one.seat for one in self._members]))
+            list(pool.map(lambda one: one.seat.kill(), self._members))
+
+    @property
+    def _chief(self) -> _Membership:
+        return self._members[0]
 
     @property
     def _sights(self) -> list[Sight]:
@@ -397,11 +399,12 @@ class _Attempt:
     def _wait(self) -> Outcome:
         while True:
             self._listen(_LOOK_SECONDS)
-            if all(one.sight.succeeded for one in self._needed):
+            outcome = self._chief.sight.outcome
+            if outcome and outcome.canceled:
+                return outcome
+            if outcome and all(one.sight.succeeded for one in self._needed):
                 self._wind_down()
-                chief = self._needed[0].sight.outcome
-                assert chief
-                return chief
+                return outcome
             now = time.monotonic()
             if any(sight.failure for sight in self._sights):
                 self._settle()
@@ -415,7 +418,9 @@ class _Attempt:
         with contextlib.suppress(queue.Empty):
             one, outcome = self._ended.get(timeout=seconds)
             if one.sight.outcome is None:
-                one.sight.outcome = outcome
+                alone = outcome.canceled and one is not self._chief
+                stopped = Failure(kind=LOST, message="It was asked to stop.")
+                one.sight.outcome = Outcome(failure=stopped) if alone else outcome
                 one.sight.ended_at = time.monotonic()
         for one in self._members:
             one.look()

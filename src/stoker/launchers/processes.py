@@ -356,7 +356,7 @@ class _Seat:
         if self._worker and self._worker.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._worker.pid, signal.SIGTERM)
-            self._wait(_GRACE_SECONDS)
+            self._wait(_SAVING_SECONDS)
         self.kill()
 
     def kill(self) -> None:

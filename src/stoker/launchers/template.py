@@ -211,7 +211,7 @@ def _work(task: str, channel_fd: int, out: int, err: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     send(outcome=outcome.to_json())
-    if json.loads(task)["member"]:
+    if json.loads(task)["member"] and not outcome.canceled:
         # Others of its gang may still need this process. The runner ends them together.
         threading.Event().wait()
     # Not sys.exit: TensorFlow's threads can hold an interpreter back for many seconds.
