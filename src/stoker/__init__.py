@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ResolverStrategy,
         SpanRangeStrategy,
     )
+    from stoker.components.rewriter import Rewriter
     from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
     from stoker.components.statistics_gen import StatisticsGen
     from stoker.components.trainer.component import Trainer
@@ -119,6 +120,7 @@ __all__ = [
     "Resolver",
     "ResolverStrategy",
     "RewriteFailed",
+    "Rewriter",
     "Run",
     "RuntimeParameter",
     "SchemaGen",
@@ -162,6 +164,7 @@ _HOMES = {
         *("LatestArtifactStrategy", "LatestBlessedModelStrategy", "Resolver"),
         *("ResolverStrategy", "SpanRangeStrategy"),
     ),
+    "stoker.components.rewriter": ("Rewriter",),
     "stoker.components.schema_gen": ("ImportSchemaGen", "SchemaGen"),
     "stoker.components.statistics_gen": ("StatisticsGen",),
     "stoker.components.trainer.component": ("Trainer",),

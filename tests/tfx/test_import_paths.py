@@ -110,6 +110,7 @@ IMPORTS = [
     "from tfx.components.trainer.component import Trainer",
     "from tfx.components.trainer.executor import Executor, GenericExecutor, TrainerFnArgs",
     "from tfx.components.trainer.fn_args_utils import DataAccessor, FnArgs, get_common_fn_args",
+    "from tfx.components.trainer.rewriting import converters, rewriter, rewriter_factory",
     "from tfx.components.transform import executor, stats_options_util",
     "from tfx.components.transform.component import Transform",
     "from tfx.components.tuner import component, executor",

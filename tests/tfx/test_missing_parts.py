@@ -56,7 +56,6 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
         "import tfx.extensions.google_cloud_ai_platform",
         "from tfx.extensions.google_cloud_ai_platform.trainer import executor",
         "from tfx.components import evaluator",
-        "from tfx.components.trainer.rewriting import rewriter_factory",
         "from tfx.orchestration.experimental.interactive.interactive_context import Whatever",
     ],
 )

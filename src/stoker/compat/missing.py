@@ -53,10 +53,6 @@ _CLOUD_TRAINING = (
     "Ray. Use Trainer from tfx.components."
 )
 _BIG_QUERY = "Export the table to CSV or TFRecord files, and read those with an ExampleGen."
-_REWRITING = (
-    "A later version has it. Until then, convert the model in run_fn, for example with "
-    "tf.lite.TFLiteConverter.from_saved_model."
-)
 _OWN_EXAMPLE_GEN = (
     "Use CsvExampleGen or ImportExampleGen, or write a @component that makes Examples."
 )
@@ -116,7 +112,6 @@ MODULES: Advice = {
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
     "tfx.components.example_validator": _VALIDATOR,
     "tfx.components.model_validator": _EVALUATOR,
-    "tfx.components.trainer.rewriting": _REWRITING,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,

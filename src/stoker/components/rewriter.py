@@ -52,6 +52,7 @@ class Rewriter(BaseComponent):
     SPEC_CLASS: ClassVar = RewriterSpec
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.rewriter:Executor")
     BASE_TYPE: ClassVar = "TRANSFORM"
+    USES_TENSORFLOW: ClassVar = True
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.errors import NothingWritten
 from stoker.layout import eval_model_dir, serving_model_dir
+from stoker.rewriting import eval_examples
 from stoker.user_module.fn_args import FnArgs, get_common_fn_args
 from stoker.user_module.loader import load_dotted, load_first
 from stoker.watching import watch
@@ -39,7 +40,10 @@ class GenericExecutor(BaseExecutor):
         if watched and fn_args.checkpoint_dir:
             prepare_to_resume()
         name, function = self._load(exec_properties)
-        with watch(fn_args, node=self._context.node_id, enabled=watched):
+        with (
+            watch(fn_args, node=self._context.node_id, enabled=watched),
+            eval_examples(fn_args.eval_files or []),
+        ):
             if name == "trainer_fn":
                 from stoker.components.trainer.estimator import train_estimator
 

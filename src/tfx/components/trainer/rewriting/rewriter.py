@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TFX's name for stoker.rewriting.rewriter: the same module, for those who patch it."""
+
+import sys
+
+from stoker.rewriting import rewriter
+
+sys.modules[__name__] = rewriter
