@@ -18,6 +18,7 @@ __all__ = [
     "find_anomalies",
     "has_anomalies",
     "read_anomalies",
+    "told",
     "write_anomalies",
 ]
 
@@ -95,6 +96,19 @@ def find_anomalies(
 def has_anomalies(anomalies: anomalies_pb2.Anomalies) -> bool:
     """Whether anything was found."""
     return bool(anomalies.anomaly_info) or anomalies.HasField("dataset_anomaly_info")
+
+
+def told(anomalies: anomalies_pb2.Anomalies) -> list[tuple[str, str, str]]:
+    """Every reason with the feature it is about, or `(examples)` if it is about all of them."""
+    infos = [
+        ("(examples)", anomalies.dataset_anomaly_info),
+        *sorted(anomalies.anomaly_info.items()),
+    ]
+    return [
+        (name, reason.short_description, reason.description)
+        for name, info in infos
+        for reason in info.reason
+    ]
 
 
 def _num_examples(statistics: Statistics) -> int:

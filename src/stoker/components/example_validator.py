@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ExampleValidator: holds the statistics of every split against a schema."""
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from stoker.artifacts import Artifact, ExampleAnomalies, ExampleStatistics, Schema
+from stoker.dsl import (
+    BaseComponent,
+    BaseExecutor,
+    Channel,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutionParameter,
+    ExecutorClassSpec,
+    RuntimeParameter,
+)
+from stoker.errors import BadData
+from stoker.layout import only_file
+
+if TYPE_CHECKING:
+    from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
+
+__all__ = ["ExampleValidator", "ExampleValidatorSpec", "ValidatorExecutor"]
+
+
+class ExampleValidatorSpec(ComponentSpec):
+    """The table of ExampleValidator; the last two inputs and parameters are not TFX's."""
+
+    PARAMETERS: ClassVar = {
+        "exclude_splits": ExecutionParameter(type=str, optional=True),
+        "environment": ExecutionParameter(type=str, optional=True),
+        "fail_on_anomalies": ExecutionParameter(type=bool, optional=True),
+    }
+    INPUTS: ClassVar = {
+        "statistics": ChannelParameter(type=ExampleStatistics),
+        "schema": ChannelParameter(type=Schema),
+        "previous_statistics": ChannelParameter(type=ExampleStatistics, optional=True),
+        "serving_statistics": ChannelParameter(type=ExampleStatistics, optional=True),
+    }
+    OUTPUTS: ClassVar = {"anomalies": ChannelParameter(type=ExampleAnomalies)}
+
+
+class ExampleValidator(BaseComponent):
+    """Finds what is missing, new, of another type or outside its domain.
+
+    The pipeline goes on whatever is found, unless `fail_on_anomalies` is set. The schema's drift
+    comparators are asked if there are `previous_statistics`, its skew comparators if there are
+    `serving_statistics`; `environment` is one of the schema's.
+    """
+
+    SPEC_CLASS = ExampleValidatorSpec
+    EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.example_validator:ValidatorExecutor")
+    TYPE_NAME = "tfx.components.example_validator.component.ExampleValidator"
+    BASE_TYPE = "PROCESS"
+    PRELOAD = ("stoker.examples.anomalies", "stoker.examples.schema")
+
+    def __init__(
+        self,
+        statistics: Channel,
+        schema: Channel,
+        exclude_splits: list[str] | None = None,
+        *,
+        previous_statistics: Channel | None = None,
+        serving_statistics: Channel | None = None,
+        environment: str | RuntimeParameter | None = None,
+        fail_on_anomalies: bool = False,
+        instance_name: str | None = None,
+    ) -> None:
+        spec = ExampleValidatorSpec(
+            statistics=statistics,
+            schema=schema,
+            previous_statistics=previous_statistics,
+            serving_statistics=serving_statistics,
+            exclude_splits=json.dumps(exclude_splits or []),
+            environment=environment,
+            fail_on_anomalies=fail_on_anomalies,
+        )
+        super().__init__(spec, instance_name=instance_name)
+
+
+class ValidatorExecutor(BaseExecutor):
+    """Writes `Split-<name>/SchemaDiff.pb` for every split that is not excluded, and tells of it.
+
+    The custom property `blessed` of the anomalies is 1 for a split that has none, else 0.
+    """
+
+    def Do(  # noqa: D102
+        self,
+        input_dict: dict[str, list[Artifact]],
+        output_dict: dict[str, list[Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        from stoker.examples.anomalies import ANOMALIES_FILE, has_anomalies, write_anomalies
+
+        (statistics,), (anomalies,) = input_dict["statistics"], output_dict["anomalies"]
+        assert isinstance(statistics, ExampleStatistics)
+        assert isinstance(anomalies, ExampleAnomalies)
+        excluded = json.loads(exec_properties.get("exclude_splits") or "[]") or []
+        anomalies.splits = [split for split in statistics.splits if split not in excluded]
+        anomalies.span = statistics.span
+        found = _find(input_dict, anomalies.splits, exec_properties.get("environment"))
+        for split, one in found.items():
+            write_anomalies(one, os.path.join(anomalies.path(split=split), ANOMALIES_FILE))
+        blessed = {split: int(not has_anomalies(one)) for split, one in found.items()}
+        anomalies.set_json_value_custom_property("blessed", blessed)
+        summary = "\n".join(f"{split}: {_summary(one)}" for split, one in found.items())
+        if exec_properties.get("fail_on_anomalies") and not all(blessed.values()):
+            raise BadData(
+                f"The examples are not as the schema says:\n{summary}\n"
+                "Correct the data or the schema, or leave out fail_on_anomalies."
+            )
+        print(summary, flush=True)
+
+
+def _find(
+    input_dict: dict[str, list[Artifact]], splits: list[str], environment: str | None
+) -> "dict[str, anomalies_pb2.Anomalies]":
+    """The anomalies of each split."""
+    from stoker.examples.anomalies import find_anomalies
+    from stoker.examples.schema import read_schema
+
+    schema = read_schema(only_file(input_dict["schema"][0].uri))
+    return {
+        split: find_anomalies(
+            _statistics(input_dict["statistics"], split),
+            schema,
+            environment=environment,
+            previous=_statistics(input_dict.get("previous_statistics"), split),
+            serving=_statistics(input_dict.get("serving_statistics"), split),
+        )
+        for split in splits
+    }
+
+
+def _statistics(
+    artifacts: list[Artifact] | None, split: str
+) -> "statistics_pb2.DatasetFeatureStatisticsList | None":
+    """The statistics of a split, or of the only one there is, if there are any."""
+    from stoker.examples.statistics import STATISTICS_FILE, read_statistics
+
+    if not artifacts:
+        return None
+    (statistics,) = artifacts
+    assert isinstance(statistics, ExampleStatistics)
+    if split not in statistics.splits and len(statistics.splits) == 1:
+        split = statistics.splits[0]
+    return read_statistics(os.path.join(statistics.path(split=split), STATISTICS_FILE))
+
+
+def _summary(anomalies: "anomalies_pb2.Anomalies") -> str:
+    from stoker.examples.anomalies import told
+
+    lines = told(anomalies)
+    if not lines:
+        return "as the schema says."
+    count = "1 anomaly" if len(lines) == 1 else f"{len(lines)} anomalies"
+    width = max(len(name) for name, _, _ in lines)
+    return "\n".join(
+        [count, *(f"  {name:{width}}  {short}: {text}" for name, short, text in lines)]
+    )
