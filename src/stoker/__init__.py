@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         JsonExampleGen,
         ParquetExampleGen,
     )
+    from stoker.components.example_validator import ExampleValidator
     from stoker.components.importer import Importer
     from stoker.components.infra_validator import InfraValidator
     from stoker.components.pusher import Pusher
@@ -92,6 +93,7 @@ __all__ = [
     "CsvExampleGen",
     "DataAccessor",
     "EvalArgs",
+    "ExampleValidator",
     "ExecutionParameter",
     "ExecutorClassSpec",
     "FileBasedExampleGen",
@@ -157,6 +159,7 @@ _HOMES = {
         *("CsvExampleGen", "FileBasedExampleGen", "ImportExampleGen"),
         *("JsonExampleGen", "ParquetExampleGen"),
     ),
+    "stoker.components.example_validator": ("ExampleValidator",),
     "stoker.components.importer": ("Importer",),
     "stoker.components.infra_validator": ("InfraValidator",),
     "stoker.components.pusher": ("Pusher",),

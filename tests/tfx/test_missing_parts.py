@@ -9,7 +9,7 @@ from stoker.errors import MissingPart
 
 NAMES = {
     "tfx.components.Evaluator": "evaluate at the end of run_fn",
-    "tfx.components.ExampleValidator": "compares the statistics with the schema",
+    "tfx.components.DistributionValidator": "previous_statistics",
     "tfx.v1.dsl.ForEach": "a Python loop",
     "tfx.v1.dsl.placeholders.exec_property": "RuntimeParameter",
     "tfx.v1.dsl.components.BeamComponentParameter": "with_beam_pipeline_args",

@@ -34,8 +34,7 @@ _EVALUATOR = (
     "that reads the Model."
 )
 _VALIDATOR = (
-    "A later version has it. Until then, write a @component that compares the statistics with "
-    "the schema."
+    "Give ExampleValidator the statistics to compare with: previous_statistics, serving_statistics."
 )
 _FOR_EACH = "Make the steps in a Python loop, each with a name of its own: .with_id('trainer_1')."
 _PLACEHOLDERS = "Pass values with RuntimeParameter, or from one step to the next as outputs."
@@ -61,13 +60,11 @@ _AVRO = "Convert the files to Parquet, and read those with ParquetExampleGen."
 COMPONENTS: Advice = {
     "Evaluator": _EVALUATOR,
     "ModelValidator": _EVALUATOR,
-    "ExampleValidator": _VALIDATOR,
     "DistributionValidator": _VALIDATOR,
     "ExampleDiff": _VALIDATOR,
 }
 SPECS: Advice = {
     "EvaluatorSpec": _EVALUATOR,
-    "ExampleValidatorSpec": _VALIDATOR,
     "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
 }
 DSL: Advice = {"ForEach": _FOR_EACH}
@@ -110,7 +107,6 @@ EXTENSIONS: Advice = {
 MODULES: Advice = {
     "tfx.components.evaluator": _EVALUATOR,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
-    "tfx.components.example_validator": _VALIDATOR,
     "tfx.components.model_validator": _EVALUATOR,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,

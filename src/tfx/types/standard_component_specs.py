@@ -5,6 +5,7 @@ from stoker.compat.component_keys import *
 from stoker.compat.missing import SPECS, missing
 from stoker.components.bulk_inferrer import BulkInferrerSpec
 from stoker.components.example_gen import FileBasedExampleGenSpec
+from stoker.components.example_validator import ExampleValidatorSpec
 from stoker.components.infra_validator import InfraValidatorSpec
 from stoker.components.pusher import PusherSpec
 from stoker.components.schema_gen import ImportSchemaGenSpec, SchemaGenSpec
