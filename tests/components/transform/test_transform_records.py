@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How Transform reads examples: in shares, in samples, and what is damaged by its place."""
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,13 +17,16 @@ pytestmark = pytest.mark.tf
 SCHEMA = text_format.Parse('feature { name: "n" type: INT }', schema_pb2.Schema())
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Two files of 10,000 examples each."""
+@pytest.fixture(params=["columns", "records"])
+def folder(tmp_path, request):
+    """Two files of 10,000 examples each, with and without columns."""
     for share in range(2):
         numbers = pa.array([[i] for i in range(10_000)], pa.large_list(pa.int64()))
-        write_share(str(tmp_path), share, 2, iter([pa.record_batch({"n": numbers})]))
-    return str(tmp_path)
+        batches = iter([pa.record_batch({"n": numbers})])
+        write_share(str(tmp_path / "Split-a"), share, 2, batches)
+    if request.param == "records":
+        shutil.rmtree(tmp_path / "columns")
+    return str(tmp_path / "Split-a")
 
 
 def values(batches):
@@ -65,3 +69,26 @@ def test_an_example_of_another_type_is_told_with_its_file(folder):
     other = text_format.Parse('feature { name: "n" type: BYTES }', schema_pb2.Schema())
     with pytest.raises(BadData, match=r"00000-of-00002\.gz: A record is not the tf\.Example"):
         values(read_share([folder], other, 0, 1))
+
+
+def test_columns_give_the_batches_that_records_give(tmp_path):
+    kinds = {"i": pa.int64(), "f": pa.float32(), "b": pa.large_binary()}
+    rows = [{"i": [i], "f": [i / 2, i], "b": [b"x"] * (i % 3)} for i in range(20_000)]
+    columns = {
+        name: pa.array([row[name] for row in rows], pa.large_list(kind))
+        for name, kind in kinds.items()
+    }
+    write_share(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch(columns)]))
+    schema = text_format.Parse(
+        'feature { name: "b" type: BYTES } feature { name: "other" type: INT } '
+        'feature { name: "f" type: FLOAT }',
+        schema_pb2.Schema(),
+    )
+
+    def read():
+        return [list(read_share([str(tmp_path / "Split-a")], schema, share, 2)) for share in (0, 1)]
+
+    by_columns = read()
+    shutil.rmtree(tmp_path / "columns")
+    assert by_columns == read()
+    assert [batch.num_rows for batch in by_columns[1]] == [4096, 4096]
