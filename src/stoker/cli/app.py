@@ -20,6 +20,7 @@ COMMANDS = {
     "show": "Show a run, a step or an artifact.",
     "explain": "Tell why a step was run again, or was not.",
     "lineage": "Draw what an artifact was made from.",
+    "rewrite": "Write a model in other formats.",
     "check": "Tell what of a pipeline or module is supported, without running it.",
     "verify": "Compare published files with what they were.",
     "clean": "Remove what failed and killed runs left behind.",

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stoker rewrite`: the Rewriter alone, on a model of the store or in a folder."""
+
+import contextlib
+import os
+import sys
+from dataclasses import dataclass
+
+import click
+
+from stoker.artifacts import Artifact, Examples, Model
+from stoker.cli.lookup import find_artifact
+from stoker.cli.options import json_option
+from stoker.cli.printing import print_json, print_table, readable_path
+from stoker.cli.rewritings import PROPERTY, rewritings_of
+from stoker.cli.stores import find_store
+from stoker.cli.train import read_data
+from stoker.components.importer import Importer
+from stoker.components.rewriter import Rewriter
+from stoker.dsl.component import Node
+from stoker.dsl.pipeline import Pipeline
+from stoker.layout import serving_model_dir
+from stoker.metadata.config import StoreConfig
+from stoker.metadata.store import Store
+from stoker.rewriting.targets import TARGETS
+from stoker.runner import LocalDagRunner
+
+__all__ = ["rewrite"]
+
+_FORMATS = ("tflite", "tfjs", "onnx")
+_PRECISIONS = ("float32", "dynamic", "float16", "int8", "int8_io")
+_SERVING = os.path.basename(serving_model_dir(""))
+
+
+@click.command()
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "--to", "formats", multiple=True, required=True, type=click.Choice(_FORMATS), help="A format."
+)
+@click.option(
+    "--quantize",
+    multiple=True,
+    type=click.Choice(_PRECISIONS),
+    help="For TFLite: how numbers are kept; int8_io has integers at both ends too.  "
+    "[default: float32]",
+)
+@click.option(
+    "--examples",
+    metavar="DATA",
+    type=click.Path(exists=True),
+    help="What to compare on, as --data of stoker train.  [default: what it was trained on]",
+)
+@click.option("--signature", help="Which signature.  [default: serving_default]")
+@click.option("--tolerance", type=float, help="How much answers may differ, of the largest one.")
+@click.option(
+    "--out", metavar="DIR", help="Where outputs go.  [default: where the model's store is]"
+)
+@click.option(
+    "--root",
+    metavar="DIR",
+    default=".",
+    help="A pipeline root, or a folder above it.  [default: the current folder]",
+)
+@click.option("--store", "place", metavar="FILE|URL", help="The metadata store itself.")
+@json_option
+def rewrite(
+    model: str,
+    formats: tuple[str, ...],
+    quantize: tuple[str, ...],
+    examples: str | None,
+    signature: str | None,
+    tolerance: float | None,
+    out: str | None,
+    root: str,
+    place: str | None,
+    as_json: bool,
+) -> int:
+    """Write a MODEL in other formats, and compare them with it.
+
+    The MODEL is an artifact, by its id or its path, or a folder with a SavedModel.
+    """
+    source = _find(model, root, place)
+    pipeline = _pipeline(
+        source,
+        to=_targets(formats, quantize),
+        examples=examples,
+        signature=signature,
+        tolerance=tolerance,
+        out=os.path.abspath(out or source.folder),
+    )
+    with contextlib.redirect_stdout(sys.stderr):  # what the converters say is not the answer
+        run = LocalDagRunner().run(pipeline)
+    made = {name: artifacts[0] for name, artifacts in run.outputs["Rewriter"].items()}
+    if as_json:
+        print_json({name: _record(name, artifact) for name, artifact in made.items()})
+        return 0
+    for name, artifact in made.items():
+        click.echo(f"{name}: {readable_path(serving_model_dir(artifact.uri))}")
+    click.echo()
+    for table in rewritings_of(made.values()):
+        print_table(table)
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """The model, and what is known about where it comes from."""
+
+    uri: str
+    examples: Artifact | None = None
+    store: StoreConfig | None = None
+
+    @property
+    def folder(self) -> str:
+        """Where outputs go unless it is said."""
+        path = self.store and self.store.path
+        return os.path.dirname(path) if path else os.path.join("out", "rewrite")
+
+
+def _find(text: str, root: str, place: str | None) -> _Source:
+    try:
+        config = find_store(root, place)
+    except click.UsageError:
+        if place or not os.path.isdir(text):
+            raise
+        return _Source(uri=os.path.abspath(text))
+    with Store(config) as store:
+        path = text if text.isdecimal() else os.path.abspath(text)
+        try:
+            artifact = find_artifact(store, path.removesuffix(os.sep + _SERVING))
+        except click.UsageError:
+            if text.isdecimal() or not os.path.isdir(text):
+                raise
+            return _Source(uri=path)
+        if not isinstance(artifact, Model):
+            raise click.UsageError(f"Artifact {artifact.id} is {artifact.type_name}, not a Model.")
+        return _Source(uri=artifact.uri, examples=_first_examples(store, artifact), store=config)
+
+
+def _first_examples(store: Store, model: Artifact) -> Artifact | None:
+    """The examples that a model was made from; those before others, which are the raw ones."""
+    found = [one for one in store.lineage(model.id).artifacts if isinstance(one, Examples)]
+    there = [one for one in found if os.path.isdir(one.uri)]
+    return min(there, key=lambda one: one.id, default=None)
+
+
+def _targets(formats: tuple[str, ...], precisions: tuple[str, ...]) -> list[str]:
+    if precisions and "tflite" not in formats:
+        raise click.UsageError("--quantize is for --to tflite; the other formats keep float32.")
+    chosen = []
+    for name in formats:
+        kinds = precisions if name == "tflite" and precisions else ("float32",)
+        chosen += [name if kind == "float32" else f"{name}_{kind}" for kind in kinds]
+    assert set(chosen) <= set(TARGETS)
+    return list(dict.fromkeys(chosen))
+
+
+def _pipeline(
+    source: _Source,
+    *,
+    to: list[str],
+    examples: str | None,
+    signature: str | None,
+    tolerance: float | None,
+    out: str,
+) -> Pipeline:
+    importing = Importer(source_uri=source.uri, artifact_type=Model).with_id("model")
+    steps: list[Node] = [importing]
+    if examples:
+        steps.append(read_data(os.path.abspath(examples)))
+    elif source.examples:
+        known = source.examples
+        steps.append(
+            Importer(known.uri, artifact_type=Examples, properties=known.properties).with_id(
+                "examples"
+            )
+        )
+    channels = [channel for step in steps[1:] for channel in step.outputs.values()]
+    rewriter = Rewriter(
+        model=importing.outputs["result"],
+        to=to,
+        examples=channels[0] if channels else None,
+        signature=signature,
+        tolerance=tolerance,
+    )
+    return Pipeline(
+        "rewrite",
+        out,
+        components=[*steps, rewriter],
+        enable_cache=True,
+        metadata_connection_config=source.store,
+    )
+
+
+def _record(name: str, artifact: Artifact) -> dict[str, object]:
+    reports = dict(artifact.custom_properties[PROPERTY])  # type: ignore[arg-type]
+    return {
+        "artifact": artifact.id,
+        "path": serving_model_dir(artifact.uri),
+        "report": reports[name],
+    }
