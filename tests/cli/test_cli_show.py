@@ -123,9 +123,25 @@ def test_statistics_are_shown_for_each_split(stoker, data_run):
     assert sum(counted) == 30
     words = next(row for row in tables[0]["rows"] if row[0] == "word")
     assert words[1:3] == ["STRING", "0"]
-    assert words[3].startswith("2 different: ")
+    assert words[6] == "2 different"
+    assert set(words[7].split(", ")) == {"a", "b"}
+    numbers = next(row for row in tables[0]["rows"] if row[0] == "half")
+    assert set(numbers[7]) <= set(" ▁▂▃▄▅▆▇█")
 
 
 def test_a_schema_is_shown_feature_by_feature(stoker, data_run):
     (table,) = preview_of(stoker, data_run, "SchemaGen", "schema")
     assert ["word", "BYTES", "required", "shape 1", "a, b"] in table["rows"]
+
+
+def test_an_artifact_of_data_is_written_as_a_page(stoker, data_run, here):
+    (statistics,) = data_run.outputs["StatisticsGen"]["statistics"]
+    out = stoker("show", statistics.id, "--html", "page.html").out
+    assert out == f"page.html shows ExampleStatistics {statistics.id}.\n"
+    assert "<svg" in (here / "page.html").read_text()
+
+
+def test_what_is_not_data_has_no_page(stoker, note):
+    result = stoker("show", note.id, "--html", "page.html")
+    assert result.code == 2
+    assert "is of type Note" in result.err

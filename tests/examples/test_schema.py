@@ -45,6 +45,11 @@ ALWAYS = "presence { min_fraction: 1 min_count: 1 }"
             f"type: BYTES {ALWAYS} shape {{ dim {{ size: 1 }} }} "
             "bool_domain { true_value: 'true' false_value: 'false' }",
         ),
+        (
+            [[b"5"], [b" -7"]],
+            BYTES,
+            f"type: BYTES {ALWAYS} shape {{ dim {{ size: 1 }} }} int_domain {{}}",
+        ),
         ([[b"\xff"]], BYTES, f"type: BYTES {ALWAYS} shape {{ dim {{ size: 1 }} }}"),
     ],
 )
@@ -64,9 +69,14 @@ def test_a_small_vocabulary_is_a_domain_of_sorted_words():
 
 
 def test_more_than_a_hundred_words_are_no_domain():
-    schema = inferred([[str(word).encode()] for word in range(101)], kind=BYTES)
+    schema = inferred([[f"w{word}".encode()] for word in range(101)], kind=BYTES)
     assert not schema.feature[0].HasField("domain")
     assert not schema.string_domain
+
+
+@pytest.mark.parametrize("word", ["1.5", "99999999999999999999", "1_000", "0x1f", "\u0665", ""])
+def test_words_that_are_not_integers_of_64_bits_are_words(word):
+    assert inferred([[b"7"], [word.encode()]], kind=BYTES).feature[0].domain == "f"
 
 
 def test_all_splits_count():

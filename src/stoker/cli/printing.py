@@ -6,12 +6,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
 
 from stoker.secrets import masked
+from stoker.views.table import Table
 
 __all__ = [
     "Table",
@@ -23,19 +23,6 @@ __all__ = [
     "readable_size",
     "readable_time",
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """Rows of text under their columns' names."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    title: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """This table as JSON."""
-        return asdict(self)
 
 
 def print_json(value: Any) -> None:

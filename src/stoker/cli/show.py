@@ -3,6 +3,7 @@
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,11 +29,14 @@ from stoker.cli.printing import (
     readable_size,
     readable_time,
 )
+from stoker.cli.rewritings import PROPERTY as REPORTS
+from stoker.cli.rewritings import rewritings
 from stoker.cli.stores import with_store
 from stoker.manifest import Manifest, manifest_file
 from stoker.metadata.records import Execution, Run
 from stoker.metadata.store import Store
 from stoker.secrets import masked
+from stoker.views.html import html_page
 
 __all__ = ["show"]
 
@@ -42,15 +46,24 @@ _OURS = ("cache_key", "cache_parts", "cache_explanation", "loaded_files")
 
 @click.command()
 @click.argument("what", metavar="RUN|ARTIFACT|NODE")
+@click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write an artifact of data as a page, with histograms.",
+)
 @json_option
 @with_store
-def show(store: Store, what: str, as_json: bool) -> int:
+def show(store: Store, what: str, page: str | None, as_json: bool) -> int:
     """Show a run, a step or an artifact.
 
     A RUN by its id, the beginning of it, or `last`; an ARTIFACT by its id or its path; the last
     execution of a step by the name of its NODE.
     """
-    if what.isdecimal():
+    if page:
+        _write_page(find_artifact(store, what), page)
+    elif what.isdecimal():
         _show_artifact(store, find_artifact(store, what), as_json)
     elif execution := find_execution(store, what):
         _show_execution(store, execution, as_json)
@@ -61,6 +74,17 @@ def show(store: Store, what: str, as_json: bool) -> int:
     else:
         raise unknown_node(store, what)
     return 0
+
+
+def _write_page(artifact: Artifact, path: str) -> None:
+    html = html_page(artifact)
+    if html is None:
+        raise click.UsageError(
+            f"--html is for Examples, ExampleStatistics, Schema and ExampleAnomalies; artifact "
+            f"{artifact.id} is of type {artifact.type_name}."
+        )
+    Path(path).write_text(html, encoding="utf-8")
+    click.echo(f"{path} shows {artifact.type_name} {artifact.id}.")
 
 
 def _show_run(store: Store, run: Run, as_json: bool) -> None:
@@ -151,7 +175,7 @@ def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
     maker = maker_of(store, artifact)
     properties = masked({**artifact.properties, **artifact.custom_properties})
     files = _files(artifact)
-    tables = preview(artifact)
+    tables = [*preview(artifact), *rewritings(store, artifact)]
     if as_json:
         print_json(
             {
@@ -166,7 +190,8 @@ def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
             }
         )
         return
-    properties.pop("signatures", None)  # shown as a table
+    for shown_as_table in ("signatures", REPORTS):
+        properties.pop(shown_as_table, None)
     facts = {
         "artifact": str(artifact.id),
         "type": artifact.type_name,

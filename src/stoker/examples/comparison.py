@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
-__all__ = ["MEASURES", "Measure", "words_of"]
+__all__ = ["MEASURES", "Measure", "equal_width_histogram", "words_of"]
 
 Cell: TypeAlias = str | tuple[float, float]
 Counts: TypeAlias = dict[Cell, float]
@@ -56,7 +56,7 @@ def _aligned(ours: Stats, theirs: Stats) -> tuple[Counts, Counts]:
     """The counts of both for the same cells: words, or intervals between numbers."""
     if ours.HasField("string_stats") or theirs.HasField("string_stats"):
         return dict(words_of(ours).items()), dict(words_of(theirs).items())
-    histograms = [_equal_width(ours), _equal_width(theirs)]
+    histograms = [equal_width_histogram(ours), equal_width_histogram(theirs)]
     edges = sorted(
         {edge for one in histograms for b in one.buckets for edge in (b.low_value, b.high_value)}
     )
@@ -64,7 +64,8 @@ def _aligned(ours: Stats, theirs: Stats) -> tuple[Counts, Counts]:
     return first, second
 
 
-def _equal_width(stats: Stats) -> statistics_pb2.Histogram:
+def equal_width_histogram(stats: Stats) -> statistics_pb2.Histogram:
+    """The histogram of a number's values; an empty one if there is none."""
     standard = statistics_pb2.Histogram.STANDARD
     found = (one for one in stats.num_stats.histograms if one.type == standard)
     return next(found, statistics_pb2.Histogram())

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small charts as SVG: what a number's histogram, and a word's frequency, look like in a page."""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from tensorflow_metadata.proto.v0 import statistics_pb2
+
+from stoker.views.tables import readable_number
+
+__all__ = ["histogram_chart", "words_chart"]
+
+_WIDTH, _HEIGHT = 320, 90
+_ROW = 18
+_LABEL = 120
+
+
+def histogram_chart(
+    histograms: Mapping[str, statistics_pb2.Histogram], colours: Mapping[str, str]
+) -> str:
+    """The equal-width histograms of some splits over one axis, as high as their share of all.
+
+    `colours` are the style classes of the splits.
+    """
+    buckets = {split: _finite(one) for split, one in histograms.items()}
+    edges = [edge for many in buckets.values() for one in many for edge in _edges(one)]
+    if not edges:
+        return ""
+    low, high = min(edges), max(edges)
+    shares = {split: _shares(many) for split, many in buckets.items()}
+    tallest = max(share for many in shares.values() for share in many) or 1.0
+    bars = []
+    for split, many in buckets.items():
+        for bucket, share in zip(many, shares[split], strict=True):
+            start, end = (_place(edge, low, high) for edge in _edges(bucket))
+            height = share / tallest * (_HEIGHT - 2)
+            tip = (
+                f"{split}: {share:.1%} from {readable_number(bucket.low_value)} "
+                f"to {readable_number(bucket.high_value)}"
+            )
+            bars.append(
+                f'<rect class="{colours[split]}" x="{start:.1f}" y="{_HEIGHT - height:.1f}" '
+                f'width="{max(end - start, 1.5):.1f}" height="{height:.1f}">'
+                f"<title>{escape(tip)}</title></rect>"
+            )
+    axis = (
+        f'<text x="0" y="{_HEIGHT + 14}">{escape(readable_number(low))}</text>'
+        f'<text x="{_WIDTH}" y="{_HEIGHT + 14}" text-anchor="end">'
+        f"{escape(readable_number(high))}</text>"
+    )
+    return _svg(
+        _HEIGHT + 18,
+        f'{"".join(bars)}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>{axis}',
+    )
+
+
+def words_chart(
+    shares: Mapping[str, Mapping[str, float]], colours: Mapping[str, str], num_words: int = 8
+) -> str:
+    """The most frequent words of some splits, as bars as long as their share of all values."""
+    totals: dict[str, float] = {}
+    for words in shares.values():
+        for word, share in words.items():
+            totals[word] = totals.get(word, 0.0) + share
+    shown = sorted(totals, key=lambda word: -totals[word])[:num_words]
+    longest = max((words.get(word, 0.0) for words in shares.values() for word in shown), default=0)
+    if not longest:
+        return ""
+    room = _WIDTH - _LABEL
+    drawn = []
+    for row, word in enumerate(shown):
+        label = word if len(word) <= 16 else word[:15] + "…"
+        drawn.append(
+            f'<text x="{_LABEL - 6}" y="{row * _ROW + 12}" text-anchor="end">'
+            f"{escape(label) or '(empty)'}<title>{escape(word)}</title></text>"
+        )
+        thickness = (_ROW - 5) / len(shares)
+        for number, (split, words) in enumerate(shares.items()):
+            share = words.get(word, 0.0)
+            drawn.append(
+                f'<rect class="{colours[split]}" x="{_LABEL}" '
+                f'y="{row * _ROW + 2 + number * thickness:.1f}" '
+                f'width="{share / longest * room:.1f}" height="{thickness:.1f}">'
+                f"<title>{escape(f'{split}: {word}, {share:.1%}')}</title></rect>"
+            )
+    return _svg(len(shown) * _ROW + 2, "".join(drawn))
+
+
+def _svg(height: float, content: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img">'
+        f"{content}</svg>"
+    )
+
+
+def _finite(histogram: statistics_pb2.Histogram) -> list[statistics_pb2.Histogram.Bucket]:
+    return [bucket for bucket in histogram.buckets if all(map(math.isfinite, _edges(bucket)))]
+
+
+def _edges(bucket: statistics_pb2.Histogram.Bucket) -> tuple[float, float]:
+    return bucket.low_value, bucket.high_value
+
+
+def _shares(buckets: Sequence[statistics_pb2.Histogram.Bucket]) -> list[float]:
+    total = sum(bucket.sample_count for bucket in buckets)
+    return [bucket.sample_count / total if total else 0.0 for bucket in buckets]
+
+
+def _place(value: float, low: float, high: float) -> float:
+    if low == high:
+        return _WIDTH / 2
+    return (value / 2 - low / 2) / (high / 2 - low / 2) * _WIDTH

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Examples, statistics, schemas and anomalies as tables of text, one per split."""
+
+import itertools
+import math
+import os
+
+from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
+
+from stoker.artifacts import Artifact, ExampleAnomalies, Examples, ExampleStatistics, Schema
+from stoker.examples.anomalies import read_anomalies, told
+from stoker.examples.comparison import equal_width_histogram
+from stoker.examples.files import matching_files
+from stoker.examples.schema import read_schema
+from stoker.examples.statistics import feature_name, read_statistics
+from stoker.examples.tfrecord import read_records
+from stoker.layout import only_file
+from stoker.proto.example_pb2 import Example, Feature
+from stoker.views.table import Table
+
+__all__ = [
+    "anomalies_table",
+    "examples_table",
+    "readable_number",
+    "schema_table",
+    "short",
+    "statistics_table",
+    "tables_of",
+]
+
+_NUM_EXAMPLES = 3
+_NUM_VALUES = 5
+_NUM_WORDS = 3
+_WIDTH = 40
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def tables_of(
+    artifact: Artifact, num_examples: int = _NUM_EXAMPLES, width: int = _WIDTH
+) -> list[Table]:
+    """What is in an artifact of data, in cells of `width` at most; none for any other kind."""
+    match artifact:
+        case Examples():
+            return [
+                examples_table(artifact, split, num_examples, width) for split in artifact.splits
+            ]
+        case ExampleStatistics():
+            return [
+                statistics_table(read_statistics(only_file(artifact.path(split=split))), split)
+                for split in artifact.splits
+            ]
+        case ExampleAnomalies():
+            return [anomalies_table(artifact, split) for split in artifact.splits]
+        case Schema():
+            return [schema_table(read_schema(only_file(artifact.uri)), width)]
+    return []
+
+
+def examples_table(
+    examples: Examples, split: str, num_examples: int = _NUM_EXAMPLES, width: int = _WIDTH
+) -> Table:
+    """The first examples of a split: a row for each feature, a column for each example."""
+    files = matching_files(os.path.join(examples.path(split=split), "*"))
+    records = itertools.chain.from_iterable(map(read_records, files))
+    shown = [
+        Example.FromString(record).features.feature
+        for record in itertools.islice(records, num_examples)
+    ]
+    names = sorted(set().union(*shown))
+    return Table(
+        title=f"{split}: the first {len(shown)} examples",
+        columns=("feature", *(str(number) for number in range(1, len(shown) + 1))),
+        rows=[(name, *(_feature(one.get(name), width) for one in shown)) for name in names],
+    )
+
+
+def _feature(feature: Feature | None, width: int) -> str:
+    kind = feature.WhichOneof("kind") if feature else None
+    if not kind:
+        return ""
+    values = list(getattr(feature, kind).value)
+    more = ", …" if len(values) > _NUM_VALUES else ""
+    return short(", ".join(map(_value, values[:_NUM_VALUES])) + more, width)
+
+
+def _value(value: bytes | float | int) -> str:
+    if not isinstance(value, bytes):
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"<{len(value)} bytes>"
+
+
+def short(text: str, width: int = _WIDTH) -> str:
+    """A text on one line of so many characters at most."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def schema_table(schema: schema_pb2.Schema, width: int = _WIDTH) -> Table:
+    """A row for each feature of a schema."""
+    return Table(
+        columns=("feature", "type", "presence", "values", "domain"),
+        rows=[
+            (
+                feature.name,
+                schema_pb2.FeatureType.Name(feature.type),
+                _presence(feature.presence),
+                _valency(feature),
+                short(_domain(feature, schema), width),
+            )
+            for feature in schema.feature
+        ],
+    )
+
+
+def _presence(presence: schema_pb2.FeaturePresence) -> str:
+    if presence.min_fraction == 1:
+        return "required"
+    return f"at least {presence.min_fraction:.4g}" if presence.min_fraction else "optional"
+
+
+def _valency(feature: schema_pb2.Feature) -> str:
+    if feature.HasField("shape"):
+        return "shape " + (" x ".join(str(dim.size) for dim in feature.shape.dim) or "()")
+    if feature.HasField("value_count"):
+        low, high = feature.value_count.min, feature.value_count.max
+        return str(low) if low == high else f"{low} to {high or 'many'}"
+    return "any"
+
+
+def _domain(feature: schema_pb2.Feature, schema: schema_pb2.Schema) -> str:
+    kind = feature.WhichOneof("domain_info")
+    named = {domain.name: domain for domain in schema.string_domain}
+    match kind:
+        case "domain":
+            return ", ".join(named[feature.domain].value) if feature.domain in named else ""
+        case "string_domain":
+            return ", ".join(feature.string_domain.value)
+        case "bool_domain":
+            words = (feature.bool_domain.false_value, feature.bool_domain.true_value)
+            return "boolean" + (f": {', '.join(filter(None, words))}" if any(words) else "")
+        case "int_domain" | "float_domain":
+            return _interval(getattr(feature, kind))
+    return str(kind or "").removesuffix("_domain").replace("_", " ")
+
+
+def _interval(domain: schema_pb2.IntDomain | schema_pb2.FloatDomain) -> str:
+    limits = [
+        f"{word} {getattr(domain, side):g}"
+        for side, word in (("min", "from"), ("max", "to"))
+        if domain.HasField(side)
+    ]
+    return " ".join(limits) or "numbers"
+
+
+def statistics_table(statistics: statistics_pb2.DatasetFeatureStatisticsList, split: str) -> Table:
+    """A row for each feature, with its histogram, or its most frequent words."""
+    num_examples = sum(dataset.num_examples for dataset in statistics.datasets)
+    return Table(
+        title=f"{split}: {num_examples} examples",
+        columns=("feature", "type", "missing", "mean", "std dev", "zeros", "range", "values"),
+        rows=[
+            _statistics_row(stats) for dataset in statistics.datasets for stats in dataset.features
+        ],
+    )
+
+
+def _statistics_row(stats: statistics_pb2.FeatureNameStatistics) -> tuple[str, ...]:
+    kind = stats.WhichOneof("stats")
+    common = getattr(stats, kind).common_stats
+    type_name = statistics_pb2.FeatureNameStatistics.Type.Name(stats.type)
+    begin = feature_name(stats), type_name, _share(common.num_missing, common)
+    if not common.tot_num_values:
+        return *begin, "", "", "", "", ""
+    if kind == "num_stats":
+        numbers = stats.num_stats
+        moments = readable_number(numbers.mean), readable_number(numbers.std_dev)
+        zeros = f"{numbers.num_zeros / common.tot_num_values:.1%}"
+        limits = f"{readable_number(numbers.min)} to {readable_number(numbers.max)}"
+        return *begin, *moments, zeros, limits, _bars(stats)
+    words = ", ".join(one.value for one in stats.string_stats.top_values[:_NUM_WORDS])
+    return *begin, "", "", "", f"{stats.string_stats.unique} different", short(words)
+
+
+def _share(count: int, common: statistics_pb2.CommonStatistics) -> str:
+    return f"{count / (common.num_missing + common.num_non_missing):.1%}" if count else "0"
+
+
+def _bars(stats: statistics_pb2.FeatureNameStatistics) -> str:
+    """The equal-width histogram, a character for each bucket."""
+    counts = [bucket.sample_count for bucket in equal_width_histogram(stats).buckets]
+    most = max(counts, default=0)
+    return "".join(
+        _BARS[max(math.ceil(count / most * len(_BARS)) - 1, 0)] if count else " "
+        for count in counts
+    )
+
+
+def readable_number(number: float) -> str:
+    """A number with as many digits as tell something."""
+    return f"{number:.4g}" if abs(number) < 1e4 or not math.isfinite(number) else f"{number:.3e}"
+
+
+def anomalies_table(anomalies: ExampleAnomalies, split: str) -> Table:
+    """A row for each thing that is not as the schema says."""
+    rows = told(read_anomalies(only_file(anomalies.path(split=split))))
+    return Table(
+        title=f"{split}: {_counted(len(rows))}",
+        columns=("feature", "anomaly", "description"),
+        rows=rows,
+    )
+
+
+def _counted(number: int) -> str:
+    if not number:
+        return "as the schema says"
+    return "1 anomaly" if number == 1 else f"{number} anomalies"
