@@ -2,8 +2,8 @@
 """CSV files to Arrow record batches, with the types that TFX gives their columns.
 
 A column is int64 if every cell in it is an integer, else float if every cell is a number, else
-bytes. An empty cell is a missing value. Since the last row may change a type, files are read twice:
-once to learn the types, which is a small part of the work, and once for the values.
+bytes. An empty cell is a missing value. The first rows suggest the types; if a later row is a
+surprise, all files are scanned for the types, and read again from the start.
 """
 
 import collections
@@ -11,7 +11,7 @@ import csv
 import enum
 import io
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Self
 
@@ -24,7 +24,7 @@ from stoker.errors import BadData
 from stoker.examples.encode import as_lists
 from stoker.examples.files import open_any
 
-__all__ = ["Kind", "Table", "columns_of", "read_cells", "scan"]
+__all__ = ["Kind", "Surprise", "Table", "columns_of", "guess", "read_cells", "scan"]
 
 _BLOCK_BYTES = 4 << 20
 _BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each column
@@ -48,6 +48,10 @@ class Kind(enum.IntEnum):
     BYTES = 3
 
 
+class Surprise(Exception):
+    """A row is not what the rows before it suggested: of a wider kind, or longer than a block."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """What there is to know about some files before their values are read."""
@@ -58,11 +62,40 @@ class Table:
     """How much of a file is read at once: no row is longer."""
 
 
+def guess(files: Sequence[str]) -> Table:
+    """What the first rows suggest; what is made of the cells then may be a Surprise."""
+    table = _unknown(files)
+    first_cells = itertools.islice(read_cells(files, table), 1)
+    return _widened(table, first_cells)
+
+
 def scan(files: Sequence[str]) -> Table:
-    """Read the files once, to say what their columns hold and to find what is wrong with them."""
+    """What all rows say; no row is a Surprise then."""
+    table = _unknown(files)
+    while True:
+        try:
+            return _widened(table, read_cells(files, table))
+        except Surprise:
+            table = Table(kinds=table.kinds, block_bytes=8 * table.block_bytes)
+
+
+def _unknown(files: Sequence[str]) -> Table:
     names = _read_header(files[0])
-    kinds = dict.fromkeys(names, Kind.EMPTY)
     block_bytes = max(_BLOCK_BYTES, min(len(names) * _BYTES_PER_COLUMN, 8 * _BLOCK_BYTES))
+    return Table(kinds=dict.fromkeys(names, Kind.EMPTY), block_bytes=block_bytes)
+
+
+def _widened(table: Table, batches: Iterable[pa.RecordBatch]) -> Table:
+    kinds = dict(table.kinds)
+    for cells in batches:
+        for name, column in zip(kinds, cells.columns, strict=True):
+            kinds[name] = _wider(column, kinds[name])
+    return Table(kinds=kinds, block_bytes=table.block_bytes)
+
+
+def read_cells(files: Sequence[str], table: Table) -> Iterator[pa.RecordBatch]:
+    """Batches of text cells, null where a cell is empty; what is wrong with a file is told."""
+    names = list(table.kinds)
     num_rows = 0
     for path in files:
         if (header := _read_header(path)) != names:
@@ -70,43 +103,29 @@ def scan(files: Sequence[str]) -> Table:
                 f"{path} has the columns {header}, but {files[0]} has {names}. "
                 "Files of one split need the same header."
             )
-        rows, block_bytes = _scan_file(path, kinds, block_bytes)
-        num_rows += rows
+        for cells in _read_file(path, names, table.block_bytes):
+            num_rows += cells.num_rows
+            yield cells
     if not num_rows:
         raise BadData(f"{', '.join(files)}: there is a header, but no row below it.")
-    return Table(kinds=kinds, block_bytes=block_bytes)
 
 
-def _scan_file(path: str, kinds: dict[str, Kind], block_bytes: int) -> tuple[int, int]:
-    """Widen the kinds to those of a file; how many rows it has, and the size of block it needs."""
-    num_rows = 0
+def _read_file(path: str, names: list[str], block_bytes: int) -> Iterator[pa.RecordBatch]:
     quotes = _Quotes(path)
     try:
         with quotes:
-            for cells in _batches(quotes, list(kinds), block_bytes):
-                num_rows += cells.num_rows
-                for name, column in zip(kinds, cells.columns, strict=True):
-                    if kinds[name] < Kind.BYTES:
-                        kinds[name] = _wider(column, kinds[name])
+            yield from _batches(quotes, names, block_bytes)
     except pa.ArrowInvalid as error:
         if "straddl" in str(error) and block_bytes < _MAX_BLOCK_BYTES:
-            return _scan_file(path, kinds, 8 * block_bytes)
-        raise BadData(_diagnosis(path, len(kinds)) or f"{path}: {error}.") from error
+            raise Surprise(f"{path} has a row of more than {block_bytes} bytes") from error
+        raise BadData(_diagnosis(path, len(names)) or f"{path}: {error}.") from error
     except _UNREADABLE as error:
         raise BadData(
             f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}."
         ) from error
     # Arrow reads a quote that is never closed as one cell, to the end of the file.
-    if quotes.number % 2 and (wrong := _diagnosis(path, len(kinds))):
+    if quotes.number % 2 and (wrong := _diagnosis(path, len(names))):
         raise BadData(wrong)
-    return num_rows, block_bytes
-
-
-def read_cells(files: Sequence[str], table: Table) -> Iterator[pa.RecordBatch]:
-    """Batches of text cells, null where a cell is empty, of files that `scan` found in order."""
-    for path in files:
-        with open_any(path) as file:
-            yield from _batches(file, list(table.kinds), table.block_bytes)
 
 
 def columns_of(cells: pa.RecordBatch, table: Table) -> pa.RecordBatch:
@@ -214,7 +233,7 @@ def _is_utf8(row: list[str]) -> bool:
 
 def _wider(cells: pa.Array, kind: Kind) -> Kind:
     """The narrowest kind that holds every cell, and all that `kind` holds."""
-    if cells.null_count == len(cells):
+    if kind == Kind.BYTES or cells.null_count == len(cells):
         return kind
     if kind <= Kind.INT and _integers(cells) is not None:
         return Kind.INT
@@ -279,15 +298,18 @@ def _kind_of_cell(cell: bytes) -> Kind:
 
 def _values(cells: pa.Array, kind: Kind) -> pa.Array:
     match kind:
-        case Kind.EMPTY:
-            return pa.nulls(len(cells))
         case Kind.BYTES:
-            return cells.cast(pa.binary()).cast(pa.large_binary())
+            return cells.cast(pa.large_binary())
         case Kind.INT:
-            if (integers := _integers(cells)) is not None:
-                return integers
-            return pa.array([cell and int(cell) for cell in cells.to_pylist()], pa.int64())
+            values = _integers(cells)
         case Kind.FLOAT:
-            if (doubles := _doubles(cells)) is None:
-                doubles = pa.array([cell and float(cell) for cell in cells.to_pylist()])
-            return doubles.cast(pa.float32())  # a number beyond its range is infinite, as in TFX
+            values = _doubles(cells)
+        case Kind.EMPTY:
+            values = pa.nulls(len(cells)) if cells.null_count == len(cells) else None
+    if values is None:
+        if _wider(cells, kind) > kind:
+            raise Surprise(f"a column of {kind.name} holds something else")
+        number = int if kind == Kind.INT else float
+        values = pa.array([cell and number(cell) for cell in cells.to_pylist()])
+    # A number beyond the range of a float is infinite, as in TFX.
+    return values.cast(pa.float32()) if kind == Kind.FLOAT else values

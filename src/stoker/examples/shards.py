@@ -165,10 +165,12 @@ class _SplitWriter:
 
     def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
         self._shards[-1].__exit__(failure)
-        if failure is None:
-            for index, shard in enumerate(self._shards):
-                name = f"data_tfrecord-{index:05}-of-{len(self._shards):05}.gz"
+        for index, shard in enumerate(self._shards):
+            name = f"data_tfrecord-{index:05}-of-{len(self._shards):05}.gz"
+            if failure is None:
                 shard.rename(os.path.join(self._folder, name))
+            else:
+                shard.remove()
 
     def write(self, packed: Packed) -> None:
         """Append what a block has for this split."""
@@ -235,6 +237,12 @@ class ShardWriter:
         if self._columns is not None:
             self._columns.__exit__(BadData)
             self._columns = None
+
+    def remove(self) -> None:
+        """Remove the file, which is closed, and its columns."""
+        os.unlink(self._path)
+        if self._columns is not None:
+            os.unlink(columns_path(self._path))
 
     def rename(self, path: str) -> None:
         """Give the file, which is closed, and its columns another name."""

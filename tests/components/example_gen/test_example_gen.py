@@ -4,8 +4,10 @@
 import gzip
 import hashlib
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,6 +39,7 @@ from stoker.examples.tfrecord import write_records
 from stoker.proto import example_gen_pb2
 from stoker.proto.example_pb2 import BytesList, Example, Feature, FloatList, Int64List
 
+ALL = {"splits": [{"name": "all", "pattern": "*"}]}
 SPLITS = [{"name": "a", "hash_buckets": 1}, {"name": "b", "hash_buckets": 1}]
 CSV = "id,weight,name\n" + "".join(f"{i},{i}.5,{'' if i % 3 else f'n{i}'}\n" for i in range(40))
 
@@ -69,6 +72,30 @@ def test_each_row_lands_in_the_split_of_its_hash(data_dir, run, records):
     assert records(examples, "train") == [row for row in rows if bucket(row, 3) < 2]
     assert records(examples, "eval") == [row for row in rows if bucket(row, 3) == 2]
     assert len(records(examples, "eval")) > 5
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["1.5,x,x", "1,word,x", "1,2,x", f"1,,{'y' * 9000}"],
+    ids=["float", "word", "late", "long"],
+)
+def test_a_row_that_is_not_like_the_first_ones_changes_all(tmp_path, run, monkeypatch, last):
+    monkeypatch.setattr("stoker.examples.csv._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("stoker.examples.shards._SHARD_BYTES", 5000)
+    (tmp_path / "in").mkdir()
+    rows = ["1,,x"] * 2000 + [last]
+    (tmp_path / "in" / "rows.csv").write_text("\n".join(["a,b,c", *rows]))
+    examples = run(CsvExampleGen(str(tmp_path / "in"), ALL, {}))
+    shards = matching_files(examples.path(split="all"))
+    number, word, _ = last.split(",")
+    table = read_table(shards)
+    assert table.num_rows == 2001
+    assert table["a"][0].as_py() == [1]
+    assert table["a"][-1].as_py() == [float(number)]
+    assert table["b"][0].as_py() == ([] if word else None)
+    assert table["b"][-1].as_py() == {"": None, "2": [2]}.get(word, [word.encode()])
+    assert len(os.listdir(examples.path(split="all"))) == len(shards) > 1
+    assert len(list(Path(examples.uri, "columns").rglob("*.arrow"))) == len(shards)
 
 
 def test_the_output_carries_what_tfx_records(data_dir, run):

@@ -15,6 +15,7 @@ from stoker.components.example_gen.component import output_split_names, parsed_r
 from stoker.components.example_gen.spans import choose
 from stoker.dsl import BaseExecutor
 from stoker.errors import BadData
+from stoker.examples import csv
 from stoker.examples.encode import Nulls, as_array, each, encode, encode_feature
 from stoker.examples.files import fingerprint, matching_files
 from stoker.examples.shards import Block, write_splits
@@ -38,6 +39,18 @@ class _FileExecutor(BaseExecutor, abc.ABC):
 
         The key of an example is the whole example if `key_feature` is empty.
         """
+
+    def write(
+        self,
+        files: list[str],
+        split_dirs: list[str],
+        hash_buckets: list[int],
+        *,
+        key_feature: str,
+        payload_format: int,
+    ) -> None:
+        """Write the examples of some files to splits."""
+        write_splits(self.blocks(files, key_feature, payload_format), split_dirs, hash_buckets)
 
     def Do(
         self,
@@ -63,10 +76,12 @@ class _FileExecutor(BaseExecutor, abc.ABC):
             files = matching_files(pattern)
             prints.append(fingerprint(name, files))
             parts = wanted.split_config.splits
-            write_splits(
-                self.blocks(files, wanted.split_config.partition_feature_name, payload_format),
+            self.write(
+                files,
                 [examples.path(split=one) for one in [part.name for part in parts] or [name]],
                 [part.hash_buckets for part in parts] or [1],
+                key_feature=wanted.split_config.partition_feature_name,
+                payload_format=payload_format,
             )
         examples.span, examples.version = chosen.span, chosen.version
         examples.set_string_custom_property("input_fingerprint", "\n".join(prints))
@@ -79,12 +94,20 @@ class _FileExecutor(BaseExecutor, abc.ABC):
 class CsvExecutor(_FileExecutor):
     """CSV rows to tf.Examples."""
 
-    def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
-        from stoker.examples.csv import columns_of, read_cells, scan
+    _look: Callable[[Sequence[str]], csv.Table] = staticmethod(csv.guess)
 
-        table = scan(files)
-        for cells in read_cells(files, table):
-            yield partial(_encoded, partial(columns_of, cells, table), files[0], key_feature)
+    def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
+        table = self._look(files)
+        for cells in csv.read_cells(files, table):
+            yield partial(_encoded, partial(csv.columns_of, cells, table), files[0], key_feature)
+
+    def write(self, *args: Any, **options: Any) -> None:
+        """Write what the first rows suggest; after a surprise, look at all rows and start again."""
+        try:
+            super().write(*args, **options)
+        except csv.Surprise:
+            self._look = csv.scan
+            super().write(*args, **options)
 
 
 class ParquetExecutor(_FileExecutor):
