@@ -11,12 +11,11 @@ In a TF_CONFIG cluster every process comes here, and only the chief writes the m
 evaluator, though, that runs the exporter: the chief waits for its last export.
 """
 
-import contextlib
 import os
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -127,9 +126,13 @@ class _Training:
         """Train and evaluate; with an evaluator elsewhere, until `mark` says that it exported."""
         (exporter,) = self.eval_spec.exporters
         eval_spec = self.eval_spec._replace(exporters=(_MarkingExporter(exporter, mark),))
-        with _warm_start_explained():
+        try:
             while not self._has_done(eval_spec):
                 print("The chief has deleted the checkpoint being evaluated: on to the newest.")
+        except ValueError as error:
+            if _is_from_warm_start(error):
+                raise _other_shape(error) from error
+            raise
         if self.role == "chief":
             limit = eval_spec.start_delay_secs + eval_spec.throttle_secs + _PATIENCE_SECONDS
             _wait_for(mark, limit)
@@ -184,21 +187,18 @@ class _MarkingExporter:
         return result
 
 
-@contextlib.contextmanager
-def _warm_start_explained() -> Iterator[None]:
-    """Say what to do when `warm_start_from` is a checkpoint of another model."""
-    try:
-        yield
-    except ValueError as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        if not any(frame.filename.endswith("warm_starting_util.py") for frame in frames):
-            raise
-        why = str(error).partition(" {")[0].rstrip(".")  # without the checkpoint's whole content
-        raise ValueError(
-            f"warm_start_from is a model of another shape: {why}. Build the estimator without it "
-            "this time, or take over what fits: warm_start_from=tf.estimator.WarmStartSettings("
-            "path, vars_to_warm_start=[…])."
-        ) from error
+def _is_from_warm_start(error: ValueError) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(frame.filename.endswith("warm_starting_util.py") for frame in frames)
+
+
+def _other_shape(error: ValueError) -> ValueError:
+    why = str(error).partition(" {")[0].rstrip(".")  # without the checkpoint's whole content
+    return ValueError(
+        f"warm_start_from is a model of another shape: {why}. Build the estimator without it this "
+        "time, or take over what fits: warm_start_from=tf.estimator.WarmStartSettings(path, "
+        "vars_to_warm_start=[…])."
+    )
 
 
 def _wait_for(mark: str, seconds: float) -> None:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+import importlib
+import sys
+
+import pytest
+
+from stoker.errors import MissingPart
+from stoker.user_module import eval_saved_model
+from stoker.user_module.tfma_names import provide_tfma
+
+pytestmark = pytest.mark.usefixtures("import_system")
+
+
+def import_tfma():
+    return importlib.import_module("tensorflow_model_analysis")
+
+
+def test_nothing_is_imported_before_the_user_does():
+    provide_tfma()
+    assert "tensorflow_model_analysis" not in sys.modules
+
+
+def test_where_tfma_is_not_installed_export_is_there():
+    provide_tfma()
+    provide_tfma()
+    assert import_tfma().export.EvalInputReceiver is eval_saved_model.EvalInputReceiver
+
+
+def test_what_only_tfma_has_says_what_to_install():
+    provide_tfma()
+    with pytest.raises(MissingPart, match=r"EvalConfig needs TFMA.*pip install tensorflow-model"):
+        import_tfma().EvalConfig  # noqa: B018
+    with pytest.raises(MissingPart, match=r"EvalConfig needs TFMA"):
+        from tensorflow_model_analysis import EvalConfig  # noqa: F401
+    assert not hasattr(import_tfma(), "__version__")
+
+
+def test_an_installed_tfma_keeps_its_names_and_gets_ours(write, tmp_path, monkeypatch):
+    write("tensorflow_model_analysis/__init__.py", "EvalConfig = 'its own'")
+    write("tensorflow_model_analysis/metrics.py", "AUC = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    provide_tfma()
+    tfma = import_tfma()
+    assert tfma.EvalConfig == "its own"
+    assert tfma.export is eval_saved_model
+    assert importlib.import_module("tensorflow_model_analysis.metrics").AUC == 1
+
+
+def test_one_that_has_export_keeps_it(write, tmp_path, monkeypatch):
+    write("tensorflow_model_analysis/__init__.py", "export = 'its own'")
+    monkeypatch.syspath_prepend(tmp_path)
+    provide_tfma()
+    assert import_tfma().export == "its own"
+
+
+def test_a_tfma_that_was_imported_before_gets_our_names(write, tmp_path, monkeypatch):
+    write("tensorflow_model_analysis/__init__.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    tfma = import_tfma()
+    provide_tfma()
+    assert tfma.export is eval_saved_model
