@@ -9,7 +9,6 @@ import json
 import os
 from dataclasses import asdict
 
-import stoker
 from stoker import guest
 from stoker.dsl.executor import BaseExecutor
 from stoker.task import Task
@@ -17,12 +16,13 @@ from stoker.user_module.imports import is_installed
 
 __all__ = ["guest_command", "guest_request"]
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(stoker.__file__)))
+_GUEST = os.path.dirname(os.path.abspath(guest.__file__))
+_OURS = os.path.dirname(os.path.dirname(_GUEST))
 
 
 def guest_command(python: str, control_fd: int) -> list[str]:
     """What to run to have a worker wait for its request."""
-    return [python, os.path.join(os.path.dirname(guest.__file__), "start.py"), str(control_fd)]
+    return [python, os.path.join(_GUEST, "start.py"), str(control_fd)]
 
 
 def guest_request(task: Task) -> str:
