@@ -79,6 +79,10 @@ def _attached_to(root: Any, view: Any) -> Iterator[Any]:
 
 def _left_out_of_checkpoints(thing: Any) -> list[Any]:
     """The state of the generator of a Dropout, or a layer like it, of Keras 2."""
+    import tensorflow as tf
+
+    if isinstance(thing, tf.Variable):  # to ask one for an attribute can be to read the whole
+        return []
     generator = getattr(getattr(thing, "_random_generator", None), "_generator", None)
     return [generator.state] if generator is not None else []
 
