@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics and a schema, as the workers of StatisticsGen and SchemaGen make them."""
+
+import json
+import os
+import sys
+
+import data_rows
+import measuring
+
+from stoker.artifacts import Examples, ExampleStatistics, Schema
+from stoker.components.schema_gen import SchemaExecutor, SchemaGen
+from stoker.components.statistics_gen import StatisticsExecutor, StatisticsGen
+from stoker.dsl import Channel
+from stoker.examples import columns, schema, statistics  # noqa: F401 - as a worker has them
+
+
+def main(folder: str) -> None:
+    examples, counted, inferred = Examples(), ExampleStatistics(), Schema()
+    examples.uri, examples.splits = data_rows.examples_dir(folder), ["train", "eval"]
+    counted.uri = os.path.join(folder, "statistics")
+    inferred.uri = os.path.join(folder, "schema")
+    counting = StatisticsGen(Channel(Examples)).spec.values({})
+    inferring = SchemaGen(Channel(ExampleStatistics)).spec.values({})
+    clock = measuring.Clock()
+    StatisticsExecutor().Do({"examples": [examples]}, {"statistics": [counted]}, counting)
+    SchemaExecutor().Do({"statistics": [counted]}, {"schema": [inferred]}, inferring)
+    wall, cpu = clock.since()
+    print(json.dumps({"wall": wall, "cpu": cpu}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
