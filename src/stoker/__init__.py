@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from stoker.task import Workers
     from stoker.user_module.fn_args import DataAccessor, FnArgs
     from stoker.user_module.warm_start import WarmStart, warm_start
-    from stoker.watching import log_metrics
+    from stoker.watching import checkpoint, log_metrics
 
     __version__: str
 
@@ -143,6 +143,7 @@ __all__ = [
     "Workers",
     "__version__",
     "artifacts",
+    "checkpoint",
     "component",
     "log_metrics",
     "logical_and",
@@ -194,7 +195,7 @@ _HOMES = {
     "stoker.task": ("Workers",),
     "stoker.user_module.fn_args": ("DataAccessor", "FnArgs"),
     "stoker.user_module.warm_start": ("WarmStart", "warm_start"),
-    "stoker.watching": ("log_metrics",),
+    "stoker.watching": ("checkpoint", "log_metrics"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

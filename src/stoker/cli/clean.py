@@ -15,6 +15,7 @@ from stoker.cli.lookup import roots
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_path, readable_size
 from stoker.cli.stores import with_store
+from stoker.held_dirs import is_held
 from stoker.liveness import is_alive
 from stoker.manifest import manifest_file
 from stoker.metadata.store import Store
@@ -100,6 +101,9 @@ def _left_by_dead_runs(root: str) -> Iterator[Leftover]:
     for path in sorted(glob.glob(os.path.join(below, "runs", "*.lock"))):
         if not is_alive(path) and time.time() - os.stat(path).st_mtime > _STARTING_SECONDS:
             yield from _if_there(path, "lock of a run that was killed")
+    for path in sorted(glob.glob(os.path.join(below, "checkpoints", "*", "*"))):
+        if not is_held(path):
+            yield from _if_there(path, "checkpoints of a training that did not end")
 
 
 def _if_there(path: str, what: str) -> Iterator[Leftover]:

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 
 import click
 
-__all__ = ["json_option", "names_and_values"]
+__all__ = ["fresh_option", "json_option", "names_and_values"]
 
+fresh_option = click.option(
+    "--fresh", is_flag=True, help="Do not go on from where a run that was stopped has left off."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

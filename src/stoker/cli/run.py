@@ -10,7 +10,7 @@ from types import TracebackType
 import click
 
 import stoker
-from stoker.cli.options import names_and_values
+from stoker.cli.options import fresh_option, names_and_values
 from stoker.errors import StokerError
 from stoker.runner import intercept
 
@@ -35,9 +35,14 @@ _OURS = os.path.dirname(os.path.abspath(stoker.__file__)) + os.sep
     metavar="NODE",
     help="Run this step even if nothing changed; may be given several times.",
 )
+@fresh_option
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
-    file: str, parameters: dict[str, str], force: tuple[str, ...], arguments: tuple[str, ...]
+    file: str,
+    parameters: dict[str, str],
+    force: tuple[str, ...],
+    fresh: bool,
+    arguments: tuple[str, ...],
 ) -> int:
     """Run a pipeline FILE.
 
@@ -46,7 +51,7 @@ def run(
     path = os.path.abspath(file)
     sys.argv = [path, *arguments]
     sys.path.insert(0, os.path.dirname(path))
-    with intercept(parameters, force=force) as runs:
+    with intercept(parameters, force=force, fresh=fresh) as runs:
         code = _run_as_main(path, file)
         if not runs and not code:
             raise ValueError(

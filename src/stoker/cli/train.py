@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from stoker.artifacts import Examples, HyperParameters, PropertyValue, encode_split_names
-from stoker.cli.options import json_option, names_and_values
+from stoker.cli.options import fresh_option, json_option, names_and_values
 from stoker.cli.printing import print_json, readable_path
 from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
 from stoker.components.importer import Importer
@@ -77,6 +77,7 @@ _SPLIT_FOLDER = "Split-"
     help="How many processes train the model together.",
 )
 @click.option("--name", help="The pipeline's name.  [default: the module's]")
+@fresh_option
 @json_option
 def train(
     module: str,
@@ -90,6 +91,7 @@ def train(
     schema: str | None,
     workers: int,
     name: str | None,
+    fresh: bool,
     as_json: bool,
 ) -> int:
     """Train a model with the run_fn of a MODULE file, without writing a pipeline."""
@@ -109,7 +111,7 @@ def train(
     )
     # What the user's code prints is not part of the JSON.
     with contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):
-        run = LocalDagRunner().run(pipeline)
+        run = LocalDagRunner().run(pipeline, fresh=fresh)
     (model,) = run.outputs["Trainer"]["model"]
     if as_json:
         print_json({"run": run.id, "artifact": model.id, "model": serving_model_dir(model.uri)})

@@ -17,10 +17,11 @@ from stoker import progress
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching.estimators import watch_estimators
 from stoker.watching.keras_fit import watch_fit
+from stoker.watching.own_loop import LoopCheckpoint
 from stoker.watching.resume import Keeper
 from stoker.watching.session import Session
 
-__all__ = ["SWITCH", "log_metrics", "watch"]
+__all__ = ["SWITCH", "checkpoint", "log_metrics", "watch"]
 
 SWITCH = "STOKER_WATCH"
 
@@ -77,6 +78,22 @@ def _keeper(fn_args: FnArgs, node: str, report: Callable[[dict[str, Any]], None]
         report({"kind": kind, "node": node, "text": text})
 
     return Keeper(fn_args.checkpoint_dir, say=say)
+
+
+def checkpoint(fn_args: FnArgs, **objects: Any) -> LoopCheckpoint:
+    """Keep the state of a training loop of your own, so that it goes on after any crash.
+
+        saved = stoker.checkpoint(fn_args, model=model, optimizer=optimizer)
+        for step in range(saved.step, fn_args.train_steps):
+            train_step(next(batches))
+            saved.save_if_due(step + 1)
+
+    The objects are whatever has variables of TensorFlow: models that are built, optimizers,
+    metrics, tf.Variables. Where the data goes on is the loop's own business. Outside of a Trainer
+    nothing is saved.
+    """
+    session = _state.session if fn_args.checkpoint_dir else None
+    return LoopCheckpoint(session.keeper if session else None, objects)
 
 
 def log_metrics(step: int, metrics: Mapping[str, Any] | None = None, /, **named: Any) -> None:

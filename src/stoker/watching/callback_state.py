@@ -14,6 +14,8 @@ from stoker.watching.plain_values import Arrays, NotPlain, as_plain, from_plain
 __all__ = ["read_callbacks", "set_callbacks"]
 
 _NOT_STATE = {"model", "params", "validation_data"}
+_COMPARES = "monitor_op is set"
+"""Callbacks of Keras 3 choose late whether less is better, and turn the sign of a number then."""
 
 
 def read_callbacks(callbacks: Sequence[Any], arrays: Arrays) -> list[dict[str, Any]]:
@@ -25,8 +27,11 @@ def set_callbacks(
     callbacks: Sequence[Any], states: Sequence[dict[str, Any]], arrays: Arrays
 ) -> None:
     """Give each callback the state that was read."""
-    for callback, state in zip(callbacks, states, strict=False):
-        for name, plain in state.items():
+    for callback, state in zip(callbacks, states, strict=True):
+        attributes = dict(state)
+        if attributes.pop(_COMPARES, False) and callback.monitor_op is None:
+            callback._set_monitor_op()
+        for name, plain in attributes.items():
             with contextlib.suppress(AttributeError):  # a property that follows from other state
                 setattr(callback, name, from_plain(plain, arrays))
 
@@ -40,4 +45,6 @@ def _read(callback: Any, arrays: Arrays) -> dict[str, Any]:
         with contextlib.suppress(NotPlain):
             found[name] = as_plain(value, grown)
             arrays.update(grown)
+    if hasattr(callback, "_set_monitor_op"):
+        found[_COMPARES] = callback.monitor_op is not None
     return found

@@ -26,10 +26,11 @@ from datetime import datetime
 from typing import Any
 
 from stoker.errors import StokerError
+from stoker.examples.seeds import set_entropy
 from stoker.stopping import deferred, stop_wanted
 from stoker.user_module.fingerprint import loaded_files
 from stoker.watching.callback_state import read_callbacks, set_callbacks
-from stoker.watching.checkpoints import Checkpoint, Pace, Shelf
+from stoker.watching.checkpoints import Checkpoint, Pace, Shelf, seed_in
 from stoker.watching.data_position import from_batch, why_it_restarts
 from stoker.watching.fit_loops import FitLoop, Start, fit_loop
 from stoker.watching.plain_values import Arrays, as_plain, from_plain
@@ -41,12 +42,13 @@ __all__ = ["SECONDS", "FitHadEnded", "FitKeeper", "Keeper", "KeptFit", "Place", 
 SECONDS = "STOKER_CHECKPOINT_SECONDS"
 
 
-def prepare_to_resume() -> None:
-    """Let what the module builds from now on be something whose state can be saved.
+def prepare_to_resume(checkpoint_dir: str) -> None:
+    """Let the module, which is about to be loaded, do what can be done again.
 
-    A Dropout of Keras 2 draws from an op whose state nobody can read, unless it is told to have a
-    generator. In a gang it cannot have one.
+    Shuffles without a seed are those of the first attempt. A Dropout of Keras 2 draws from an op
+    whose state nobody can read, unless it is told to have a generator; in a gang it cannot.
     """
+    set_entropy(seed_in(checkpoint_dir))
     if "tf_keras" in sys.modules and "TF_CONFIG" not in os.environ:
         sys.modules["tf_keras"].backend.experimental.enable_tf_random_generator()
 
@@ -64,7 +66,9 @@ class Keeper:
         self.writes = _is_chief()
         self.say = say
         self.pace = Pace(float(seconds) if seconds else None, now=time.perf_counter())
+        self.signals = contextlib.ExitStack()
         self._num_fits = 0
+        self._num_loops = 0
         self._is_in_fit = False
 
     @contextlib.contextmanager
@@ -81,6 +85,12 @@ class Keeper:
                 yield kept
         finally:
             self._is_in_fit = False
+
+    def next_loop(self) -> Shelf:
+        """The shelf of a loop of the user's own, which asks from now on whether to stop."""
+        self._num_loops += 1
+        self.signals.enter_context(deferred())
+        return Shelf(os.path.join(self.folder, f"loop-{self._num_loops}"))
 
     @functools.cached_property
     def files(self) -> dict[str, str]:

@@ -73,7 +73,9 @@ class Session:
         )
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files, and hear signals as usual."""
+        if self.keeper:
+            self.keeper.signals.close()
         if self.log:
             self.log.close()
 

@@ -38,7 +38,7 @@ class GenericExecutor(BaseExecutor):
         fn_args = self._fn_args(input_dict, output_dict, exec_properties)
         watched = exec_properties.get("watch", True)
         if watched and fn_args.checkpoint_dir:
-            prepare_to_resume()
+            prepare_to_resume(fn_args.checkpoint_dir)
         name, function = self._load(exec_properties)
         with (
             watch(fn_args, node=self._context.node_id, enabled=watched),
