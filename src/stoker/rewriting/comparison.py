@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from stoker.errors import RewriteFailed
-from stoker.rewriting.signature import Arrays
 
-__all__ = ["TOLERANCES", "Difference", "largest_difference", "milliseconds", "size_of"]
+__all__ = ["TOLERANCES", "Arrays", "Difference", "largest_difference", "milliseconds", "size_of"]
+
+Arrays = dict[str, Any]
+"""NumPy arrays by the names of inputs or outputs."""
 
 TOLERANCES: Mapping[str, float] = {
     # The same arithmetic in another order.

@@ -13,6 +13,7 @@ from stoker.errors import RewriteFailed
 from stoker.rewriting import offered_examples
 from stoker.rewriting.comparison import (
     TOLERANCES,
+    Arrays,
     Difference,
     largest_difference,
     milliseconds,
@@ -21,7 +22,7 @@ from stoker.rewriting.comparison import (
 from stoker.rewriting.plain import PlainModel, make_plain
 from stoker.rewriting.report import Report
 from stoker.rewriting.sample import Sample, draw, draw_if_fitting
-from stoker.rewriting.signature import Arrays, load_signature
+from stoker.rewriting.signature import load_signature
 
 __all__ = [
     "Conversion",

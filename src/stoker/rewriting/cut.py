@@ -171,7 +171,7 @@ class _Search:
         before = _upstream([tensor.op])
         foreign = {op.type for op in before if op in self._front and self._is_foreign(op)}
         scaling = {op.type for op in before if op not in self._front} & _ARITHMETIC
-        passed = foreign - {"Identity", "Placeholder", *_PARSERS}
+        passed = foreign - {"Identity", "Placeholder", "Shape", *_PARSERS}
         return Border(
             tensor=tensor,
             features=features,
@@ -196,16 +196,21 @@ def _upstream(ops: Iterable[Any]) -> list[Any]:
 def _features(ops: Iterable[Any], arguments: Mapping[Any, str]) -> dict[str, frozenset[str]]:
     """For each tensor that is no constant, by name, what it is computed from."""
     found: dict[str, frozenset[str]] = {}
+    # How many examples there are is asked of them as they come; that is about no feature.
+    parsed: frozenset[str] = frozenset()
     for op in ops:
         before = [found[one.name] for one in op.inputs if one.name in found]
         if op.type == "Placeholder":  # an argument, or a table, which is the same for all examples
             before = [frozenset([arguments[op]] if op in arguments else [])]
         names = _output_names(op)
+        if names:
+            parsed = parsed.union(*before)
         for index, tensor in enumerate(op.outputs):
             if names:
                 found[tensor.name] = frozenset([names[index]])
             elif before:
-                found[tensor.name] = frozenset().union(*before)
+                every = frozenset().union(*before)
+                found[tensor.name] = every - parsed or every
     return found
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from stoker.errors import MissingPart, RewriteFailed
-from stoker.rewriting.comparison import milliseconds
+from stoker.rewriting.comparison import Arrays, milliseconds
 from stoker.rewriting.conversion import (
     Conversion,
     UnsupportedOps,
@@ -19,7 +19,7 @@ from stoker.rewriting.conversion import (
 )
 from stoker.rewriting.report import Report
 from stoker.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
-from stoker.rewriting.signature import Arrays
+from stoker.rewriting.signature import first_line
 
 __all__ = ["ONNXRewriter"]
 
@@ -117,7 +117,7 @@ def _converted(conversion: Conversion, options: dict[str, Any]) -> bytes:
                 **options,
             )
     except (ValueError, RuntimeError, TypeError, KeyError, AttributeError) as error:
-        raise RewriteFailed(f"tf2onnx says: {error}") from error
+        raise RewriteFailed(f"tf2onnx says: {first_line(error)}") from error
     ops = {
         node.op_type
         for node in model.graph.node

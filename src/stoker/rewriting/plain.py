@@ -15,9 +15,10 @@ from typing import Any
 import tensorflow as tf
 
 from stoker.errors import RewriteFailed
+from stoker.rewriting.comparison import Arrays
 from stoker.rewriting.cut import Border, Cut, find_cut
 from stoker.rewriting.one_hot import has_one_hot, spell_out_one_hot
-from stoker.rewriting.signature import Arrays, Signature, flat
+from stoker.rewriting.signature import Signature, flat
 
 __all__ = ["Input", "PlainModel", "make_plain"]
 
@@ -296,11 +297,17 @@ def _sizes(shape: tf.TensorShape) -> list[int] | None:
 
 def _check_worth(signature: Signature, cut: Cut, wanted: Collection[Any]) -> None:
     at_cut = {border.tensor.name for border in cut.borders}
-    if not at_cut or all(tensor.name in at_cut for tensor in wanted):
+    if not at_cut or all(_before_identities(tensor).name in at_cut for tensor in wanted):
         last = sorted({name for border in cut.borders for name in border.passed})
         raise _refused(
             signature, f"has nothing left behind {', '.join(last) or 'its constants'} to convert"
         )
+
+
+def _before_identities(tensor: Any) -> Any:
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def _refused(signature: Signature, why: str) -> RewriteFailed:

@@ -15,7 +15,8 @@ from stoker.errors import BadData, RewriteFailed
 from stoker.examples.files import matching_files
 from stoker.examples.tfrecord import read_records
 from stoker.proto.example_pb2 import Example
-from stoker.rewriting.signature import Arrays, Signature
+from stoker.rewriting.comparison import Arrays
+from stoker.rewriting.signature import Signature, first_line
 
 __all__ = ["NUM_EXAMPLES", "Sample", "draw", "draw_if_fitting", "made_up"]
 
@@ -90,11 +91,10 @@ def _answered(signature: Signature, arrays: Arrays, files: Sequence[str]) -> Arr
         size = len(next(iter(arrays.values())))
         good = [row for row in range(size) if _works(signature, arrays, row)]
         if not good:
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise RewriteFailed(
                 f"The signature {signature.key!r} of {signature.path} takes none of the examples "
-                f"in {', '.join(files)}: {reason} Give it those that it is served with, which are "
-                "the raw ones where the model holds a transform graph."
+                f"in {', '.join(files)}: {first_line(error)} Give it those that it is served "
+                "with, which are the raw ones where the model holds a transform graph."
             ) from error
         return {name: array[good] for name, array in arrays.items()}
 

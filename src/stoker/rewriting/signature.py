@@ -8,12 +8,10 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from stoker.errors import RewriteFailed
+from stoker.rewriting.comparison import Arrays
 from stoker.rewriting.cut import ParsedFeature, parsed_features
 
-__all__ = ["Arrays", "Signature", "flat", "load_signature"]
-
-Arrays = dict[str, Any]
-"""NumPy arrays by the names of inputs or outputs."""
+__all__ = ["Signature", "first_line", "flat", "load_signature"]
 
 _SERVING_DEFAULT = "serving_default"
 
@@ -85,13 +83,22 @@ def flat(function: Any) -> Any:
     )
 
 
+def first_line(error: BaseException) -> str:
+    """What an op or a converter had to say, without what TensorFlow puts around it."""
+    around = ("Graph execution error", "Detected at", "<stack traces", " ", "\t")
+    lines = [line for line in str(error).splitlines() if line and not line.startswith(around)]
+    text = (lines or [type(error).__name__])[0].removeprefix("Name: <unknown>, ")
+    return text if text.endswith(".") else f"{text}."
+
+
 def load_signature(path: str, key: str | None = None) -> Signature:
     """The signature of that name; by default the one for serving, or the only one."""
     try:
         model = tf.saved_model.load(path)
     except (tf.errors.OpError, OSError, RuntimeError, TypeError, ValueError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise RewriteFailed(f"{path} cannot be loaded as a SavedModel: {reason}") from error
+        raise RewriteFailed(
+            f"{path} cannot be loaded as a SavedModel: {first_line(error)}"
+        ) from error
     names = sorted(model.signatures)
     chosen = key or (names[0] if len(names) == 1 else _SERVING_DEFAULT)
     if chosen not in names:

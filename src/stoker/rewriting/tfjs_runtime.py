@@ -13,8 +13,8 @@ import numpy as np
 
 from stoker.environments import home
 from stoker.errors import RewriteFailed
+from stoker.rewriting.comparison import Arrays
 from stoker.rewriting.conversion import NotRun, Runtime
-from stoker.rewriting.signature import Arrays
 
 __all__ = ["find_runtime"]
 

@@ -22,6 +22,7 @@ from stoker.rewriting.conversion import (
 )
 from stoker.rewriting.report import Report
 from stoker.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
+from stoker.rewriting.signature import first_line
 from stoker.rewriting.tflite_runtime import LiteRT, with_metadata
 
 __all__ = ["TFLiteRewriter"]
@@ -219,8 +220,7 @@ def _raise_for(error: Exception, conversion: Conversion) -> Any:
     ops = {name.strip() for found in _UNSUPPORTED.findall(text) for name in found.split(",")}
     if ops and isinstance(conversion, Conversion):
         raise UnsupportedOps("TFLite", ops, conversion) from error
-    lines = [line for line in text.splitlines() if line.strip()] or [type(error).__name__]
-    raise RewriteFailed(f"TFLiteConverter says: {lines[0]}") from error
+    raise RewriteFailed(f"TFLiteConverter says: {first_line(error)}") from error
 
 
 def _single_rows(conversion: Conversion) -> Iterator[Mapping[str, Any]]:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from stoker.errors import RewriteFailed
-from stoker.rewriting.comparison import milliseconds
+from stoker.rewriting.comparison import Arrays, milliseconds
 from stoker.rewriting.plain import PlainModel
-from stoker.rewriting.signature import Arrays
 
 __all__ = ["METADATA", "LiteRT", "read_metadata", "with_metadata"]
 
