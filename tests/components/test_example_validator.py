@@ -5,11 +5,15 @@ import pyarrow as pa
 import pytest
 
 from stoker.artifacts import ExampleAnomalies, ExampleStatistics, Schema
+from stoker.components.example_gen import CsvExampleGen
 from stoker.components.example_validator import ExampleValidator, ValidatorExecutor
-from stoker.dsl import Channel
-from stoker.errors import BadData
+from stoker.components.schema_gen import ImportSchemaGen
+from stoker.components.statistics_gen import StatisticsGen
+from stoker.dsl import Channel, Pipeline
+from stoker.errors import BadData, StepFailed
 from stoker.examples.anomalies import read_anomalies
 from stoker.examples.statistics import compute_statistics, write_statistics
+from stoker.runner import LocalDagRunner
 
 BYTES = pa.large_list(pa.large_binary())
 SCHEMA = """
@@ -121,3 +125,30 @@ def test_a_schema_with_a_syntax_error_is_named_with_its_line(tmp_path, validate)
 def test_an_environment_is_one_of_the_schema(tmp_path, validate):
     with pytest.raises(ValueError, match="no environment 'SERVING'"):
         validate(statistics_of(tmp_path / "s", train="ab"), environment="SERVING")
+
+
+@pytest.mark.tf
+def test_a_pipeline_goes_on_with_anomalies_unless_it_is_told_not_to(tmp_path, capfd):
+    (tmp_path / "rows.csv").write_text("kind\n" + "a\nb\nc\n" * 20)
+    (tmp_path / "schema.pbtxt").write_text(SCHEMA)
+
+    def run(**options):
+        reading = CsvExampleGen(str(tmp_path / "rows.csv"))
+        counting = StatisticsGen(examples=reading.outputs["examples"])
+        importing = ImportSchemaGen(schema_file=str(tmp_path / "schema.pbtxt"))
+        validating = ExampleValidator(
+            statistics=counting.outputs["statistics"], schema=importing.outputs["schema"], **options
+        )
+        steps = [reading, counting, importing, validating]
+        return LocalDagRunner().run(Pipeline("check", str(tmp_path / "root"), components=steps))
+
+    (anomalies,) = run().outputs["ExampleValidator"]["anomalies"]
+    blessed = anomalies.get_json_value_custom_property("blessed")
+    assert sorted(blessed.values()) == [0, 1]  # equal rows are in the same split
+    assert [features(anomalies, split) for split in sorted(blessed, key=blessed.get)] == [
+        {"kind"},
+        set(),
+    ]
+    assert "values are not in the domain: 'c'" in capfd.readouterr().out
+    with pytest.raises(StepFailed, match="values are not in the domain: 'c'"):
+        run(fail_on_anomalies=True)

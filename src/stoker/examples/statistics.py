@@ -73,7 +73,8 @@ class _SplitCounts:
             weights = _weights(batch, str(self._options.weight_feature))
             self._weight += float(weights.sum())
         allowed = self._options.feature_allowlist
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        columns = zip(batch.schema.names, batch.columns, strict=True)
+        for name, column in sorted(columns, key=lambda one: -one[1].nbytes):  # long work first
             if allowed is None or name in allowed:
                 yield functools.partial(self._feature(name).add, column, weights)
 
