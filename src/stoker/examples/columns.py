@@ -11,6 +11,7 @@ Columns may be deleted; then reading is slower, and nothing else changes.
 """
 
 import bisect
+import functools
 import hashlib
 import itertools
 import os
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from stoker.errors import BadData
@@ -70,6 +72,16 @@ class Columns:
     def num_blocks(self) -> int:
         """How many blocks all shards have."""
         return self._first_blocks[-1]
+
+    @functools.cached_property
+    def first_rows(self) -> np.ndarray:
+        """The number of the first row of each block."""
+        sizes = [
+            min(BLOCK_ROWS, file.num_rows - index * BLOCK_ROWS)
+            for file in self.files
+            for index in range(file.num_blocks)
+        ]
+        return np.cumsum([0, *sizes], dtype=np.int64)[:-1]
 
     def block(self, index: int) -> pa.RecordBatch:
         """One block, not copied."""

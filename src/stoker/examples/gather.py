@@ -75,27 +75,30 @@ class RowReader:
             blocks += [(block, self._columns.files[shard].data) for block in own]
         return blocks
 
-    @functools.cached_property
-    def _first_rows(self) -> np.ndarray:
-        return _ends([block.num_rows for block, _ in self._blocks])[:-1]
-
     def _table(self, name: str) -> "_Table":
         with self._lock:
             if name not in self._tables:
-                arrays = [block.column(name) for block, _ in self._blocks]
+                arrays = [_column(block, name) for block, _ in self._blocks]
                 self._tables[name] = _Table(arrays, [data for _, data in self._blocks])
             return self._tables[name]
 
     def _places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows as numbers of blocks and places in those."""
-        blocks = np.searchsorted(self._first_rows, rows, side="right") - 1
-        return blocks, rows - self._first_rows.take(blocks)
+        first_rows = self._columns.first_rows
+        blocks = np.searchsorted(first_rows, rows, side="right") - 1
+        return blocks, rows - first_rows.take(blocks)
 
 
 def spread(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The numbers from starts[i] on, lengths[i] of them, for one i after another."""
     ends = _ends(lengths)
     return np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
+
+
+def _column(block: pa.RecordBatch, name: str) -> pa.Array:
+    """A column of a block; without a type if it has none of this name."""
+    place = block.schema.get_field_index(name)
+    return pa.nulls(block.num_rows) if place < 0 else block.column(place)
 
 
 class _Table:
@@ -190,7 +193,8 @@ def _scratch(num_codes: int) -> np.ndarray:
     """Numbers below _MAX_WORDS on the disk rather than in memory."""
     if not num_codes:
         return np.empty(0, np.uint16)
-    return np.memmap(tempfile.TemporaryFile(), np.uint16, "w+", shape=num_codes)
+    with tempfile.TemporaryFile() as file:
+        return np.memmap(file, np.uint16, "w+", shape=num_codes)
 
 
 @functools.cache

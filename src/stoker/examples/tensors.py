@@ -10,25 +10,26 @@ depends on its place alone: blocks are made in parallel, and an iterator can be 
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import tensorflow as tf
 from tensorflow.python.ops import parsing_config
 
-from stoker.examples.column_file import BLOCK_ROWS
 from stoker.examples.gather import Cells, RowReader, spread
 from stoker.examples.row_order import RowOrder
 
-__all__ = ["FeatureSpec", "column_names", "parsed_batches"]
+__all__ = ["FeatureSpec", "parsed_batches", "reads"]
 
 FeatureSpec = dict[str, Any]
 """What tf.io.parse_example takes: FixedLen, VarLen, Sparse and Ragged features by key."""
 
 _Tensors = dict[str, Any]
-_COMPOSITE = (tf.io.SparseFeature, tf.io.RaggedFeature)
-_KINDS = (tf.io.FixedLenFeature, tf.io.VarLenFeature, *_COMPOSITE)
+_KINDS = (tf.io.FixedLenFeature, tf.io.VarLenFeature, tf.io.SparseFeature, tf.io.RaggedFeature)
+_DTYPES = {pa.int64(): tf.int64, pa.float32(): tf.float32, pa.large_binary(): tf.string}
+_ROWS_AT_ONCE = 1 << 15
 
 
 def parsed_batches(
@@ -50,8 +51,9 @@ def parsed_batches(
     """
     columns = _columns_of(features)
     dtypes = [dtype for column in columns for dtype in column.dtypes]
-    # A feature made of several columns is put together batch by batch, and all others by block.
-    composite = any(_is_composite(feature) for feature in features.values())
+    # Features of several columns are joined by TensorFlow itself: sparse ones batch by batch,
+    # ragged ones, and so usually all, for a whole block.
+    by_batch = any(isinstance(feature, tf.io.SparseFeature) for feature in features.values())
 
     def read(place: Any, num_batches: Any, batch_rows: Any) -> list[np.ndarray]:
         rows = order.rows(int(place), int(place + num_batches * batch_rows))
@@ -68,7 +70,7 @@ def parsed_batches(
             )
             for column in columns
         }
-        return tensors if composite else arranged(tensors)
+        return tensors if by_batch else joined(tensors)
 
     def joined(tensors: _Tensors) -> Any:
         join = parsing_config._construct_tensors_for_composite_features
@@ -76,14 +78,19 @@ def parsed_batches(
 
     places = _places(start, stop, batch_size, drop_remainder)
     dataset = places.map(block, num_parallel_calls).unbatch()
-    if not composite:
-        return _as(element_spec, dataset)
-    return _as(element_spec, _as({one.key: one.spec for one in columns}, dataset).map(joined))
+    if by_batch:
+        dataset = _as({column.key: column.spec for column in columns}, dataset).map(joined)
+    return _as(element_spec, dataset)
 
 
-def column_names(features: FeatureSpec) -> list[str]:
-    """The columns that some features are made of."""
-    return [column.key for column in _columns_of(features)]
+def reads(features: FeatureSpec, schema: pa.Schema) -> bool:
+    """Whether columns have the types that the features ask for; parse_example refuses others."""
+    for column in _columns_of(features):
+        place = schema.get_field_index(column.key)
+        kind = pa.null() if place < 0 else schema.field(place).type
+        if not pa.types.is_null(kind) and _DTYPES[kind.value_type] != column.dtype:
+            return False
+    return True
 
 
 def _as(element_spec: Any, dataset: tf.data.Dataset) -> tf.data.Dataset:
@@ -94,7 +101,7 @@ def _as(element_spec: Any, dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 def _places(start: int, stop: int | None, batch_size: int, drop: bool) -> tf.data.Dataset:
     """Where each block begins, of how many batches it is, and of how many rows those are."""
-    batches_each = max(1, BLOCK_ROWS // batch_size)
+    batches_each = max(1, _ROWS_AT_ONCE // batch_size)
     if stop is None:
         endless = tf.data.Dataset.counter(start, batches_each * batch_size, dtype=tf.int64)
         return endless.map(lambda place: (place, np.int64(batches_each), np.int64(batch_size)))
@@ -106,12 +113,6 @@ def _places(start: int, stop: int | None, batch_size: int, drop: bool) -> tf.dat
     if rest and not drop:
         sizes.append((start + num_batches * batch_size, 1, rest))
     return tf.data.Dataset.from_tensor_slices(tuple(np.array(sizes, np.int64).reshape(-1, 3).T))
-
-
-def _is_composite(feature: Any) -> bool:
-    if isinstance(feature, tf.io.RaggedFeature):
-        return True
-    return isinstance(feature, tf.io.SparseFeature)
 
 
 def _columns_of(features: FeatureSpec) -> "list[_Dense | _Sparse | _Ragged]":
@@ -139,19 +140,18 @@ class _Rows:
         """How many values each row has."""
         return np.broadcast_to(self.cells.lengths, len(self.rows))
 
-    def values(self) -> list[np.ndarray]:
+    def values(self, dtype: tf.DType) -> list[np.ndarray]:
         """All values; bytes as words, and which word each value is."""
         values, codes = self.cells.values, self.cells.codes
-        if values.dtype != object:
+        if not len(values):  # perhaps of a column that has no type
+            values = np.empty(0, dtype.as_numpy_dtype)
+        if dtype != tf.string:
             return [values]
-        return [
-            values,
-            np.arange(len(values), dtype=np.int32) if codes is None else codes.astype(np.int32),
-        ]
+        return [values, np.arange(len(values)) if codes is None else codes.astype(np.int64)]
 
 
 def _value_dtypes(dtype: tf.DType) -> list[tf.DType]:
-    return [tf.string, tf.int32] if dtype == tf.string else [dtype]
+    return [tf.string, tf.int64] if dtype == tf.string else [dtype]
 
 
 def _values(arrays: Sequence[Any]) -> Any:
@@ -180,8 +180,8 @@ class _Dense:
     def arrays(self, rows: _Rows) -> list[np.ndarray]:
         size = math.prod(self.shape)
         if isinstance(rows.cells.lengths, int) and rows.cells.lengths == size:
-            return rows.values()
-        return _Rows(rows.reader, rows.rows, rows.batch_rows, self._filled(rows, size)).values()
+            return rows.values(self.dtype)
+        return replace(rows, cells=self._filled(rows, size)).values(self.dtype)
 
     def _filled(self, rows: _Rows, size: int) -> Cells:
         """The cells with the default where a row lacks the feature."""
@@ -190,8 +190,8 @@ class _Dense:
         absent[absent] = rows.reader.missing(rows.rows[absent], self.key)
         if absent.any() and self.default is None:
             raise ValueError(
-                f"Feature {self.key!r} is required, and an example lacks it. In the schema, give it "
-                "a default value, or no fixed shape."
+                f"Feature {self.key!r} is required, and an example lacks it. In the schema, give "
+                "it a default value, or no fixed shape."
             )
         if (wrong := lengths[~absent & (lengths != size)]).size:
             raise ValueError(
@@ -199,7 +199,7 @@ class _Dense:
                 "example. In the schema, give it no fixed shape."
             )
         values = given.values if given.codes is None else given.values.take(given.codes)
-        filled = np.empty((len(lengths), size), values.dtype)
+        filled = np.empty((len(lengths), size), self.dtype.as_numpy_dtype)
         filled[~absent] = values.reshape(-1, size)
         filled[absent] = self.default
         return Cells(filled.ravel(), size)
@@ -230,7 +230,7 @@ class _Sparse:
         indices = np.stack([*np.divmod(row, rows.batch_rows), place], axis=1)
         widths = lengths.reshape(-1, rows.batch_rows).max(axis=1)
         shapes = np.stack([np.full(len(widths), rows.batch_rows), widths], axis=1)
-        return [indices, shapes, *rows.values()]
+        return [indices, shapes, *rows.values(self.dtype)]
 
     def batched(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
         """The sparse tensors of all batches, encoded as tf.data does, each with its own width."""
@@ -238,8 +238,9 @@ class _Sparse:
         indices, shapes = tf.ensure_shape(indices, [None, 3]), tf.ensure_shape(shapes, [None, 2])
         shape = [num_batches, batch_rows, tf.reduce_max(shapes[:, 1])]
         encoded = _encoded(tf.SparseTensor(indices, _values(values), shape))
-        widths = _encoded(tf.sparse.from_dense(shapes))
-        return tf.stack([encoded[:, 0], encoded[:, 1], widths[:, 1]], axis=1)
+        every = tf.where(tf.ones_like(shapes, tf.bool))
+        wanted = _encoded(tf.SparseTensor(every, tf.reshape(shapes, [-1]), [num_batches, 2]))
+        return tf.stack([encoded[:, 0], encoded[:, 1], wanted[:, 1]], axis=1)
 
 
 def _encoded(sparse: Any) -> Any:
@@ -265,7 +266,7 @@ class _Ragged:
 
     def arrays(self, rows: _Rows) -> list[np.ndarray]:
         splits = np.concatenate(([0], np.cumsum(rows.lengths)))
-        return [splits.astype(self.splits_dtype.as_numpy_dtype), *rows.values()]
+        return [splits.astype(self.splits_dtype.as_numpy_dtype), *rows.values(self.dtype)]
 
     def batched(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
         splits, *values = arrays

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeds for shuffles that are given none: fresh in every run, and alike in all workers of a gang.
+
+The n-th such shuffle of a process depends on n and on one number, the entropy. Whoever sets the
+entropy that an earlier run had gets that run's shuffles again.
+"""
+
+import functools
+import hashlib
+import itertools
+import json
+import os
+import secrets
+from typing import Any
+
+import numpy as np
+
+__all__ = ["cluster", "entropy", "fresh_seed", "set_entropy"]
+
+_given: list[int] = []
+_numbers = itertools.count()
+
+
+def fresh_seed() -> int:
+    """The seed of the next shuffle."""
+    state = np.random.SeedSequence([entropy(), next(_numbers)]).generate_state(1, np.uint64)
+    return int(state[0] >> 1)
+
+
+def entropy() -> int:
+    """What the seeds of this process depend on."""
+    return _given[-1] if _given else _drawn()
+
+
+def set_entropy(number: int) -> None:
+    """Begin again, with the seeds that a process with this entropy draws."""
+    global _numbers
+    _given[:] = [number]
+    _numbers = itertools.count()
+
+
+def cluster() -> dict[str, Any]:
+    """The addresses of the processes that train together, by task; empty if there is only one."""
+    found: dict[str, Any] = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster") or {}
+    return found
+
+
+@functools.cache
+def _drawn() -> int:
+    """Entropy of the machine; in a gang of its addresses, which are new in every attempt."""
+    addresses = json.dumps(cluster(), sort_keys=True)
+    if addresses == "{}":
+        return secrets.randbits(63)
+    return int.from_bytes(hashlib.sha256(addresses.encode()).digest()[:7], "big")
