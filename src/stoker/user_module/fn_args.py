@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """FnArgs: everything that a user's `run_fn` is told, and nothing else."""
 
+import functools
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from google.protobuf import json_format
@@ -81,7 +83,7 @@ def get_common_fn_args(
         schema_file=schema_path,
         transform_graph_path=transform_graph,
         transform_output=transform_graph,
-        data_accessor=DataAccessor(_tf_dataset_factory, _record_batch_factory),
+        data_accessor=_data_accessor(working_dir),
         base_model=base_models[0] if base_models else None,
         base_models=base_models,
         hyperparameters=_only(input_dict, "hyperparameters", _read_hyperparameters),
@@ -138,13 +140,32 @@ def _count(statistics: Sequence[Artifact]) -> dict[str, int]:
     return counts
 
 
-def _tf_dataset_factory(file_pattern: Any, options: Any, schema: Any = None) -> Any:
+def _data_accessor(working_dir: str | None) -> DataAccessor:
+    """Functions that can be sent to another process, and that know where to keep columns."""
+    cache_dir = _columns_dir(working_dir or "")
+    return DataAccessor(
+        functools.partial(_tf_dataset_factory, cache_dir),
+        functools.partial(_record_batch_factory, cache_dir),
+    )
+
+
+def _columns_dir(working_dir: str) -> str | None:
+    """<pipeline_root>/.stoker/columns; None if work is done elsewhere than in a pipeline."""
+    ours = [folder for folder in Path(working_dir).parents if folder.name == ".stoker"]
+    return str(ours[0] / "columns") if ours else None
+
+
+def _tf_dataset_factory(
+    cache_dir: str | None, file_pattern: Any, options: Any, schema: Any = None, **more: Any
+) -> Any:
     from stoker.examples.dataset import tf_dataset_factory
 
-    return tf_dataset_factory(file_pattern, options, schema)
+    return tf_dataset_factory(file_pattern, options, schema, cache_dir=cache_dir, **more)
 
 
-def _record_batch_factory(file_pattern: Any, options: Any, schema: Any = None) -> Any:
+def _record_batch_factory(
+    cache_dir: str | None, file_pattern: Any, options: Any, schema: Any = None
+) -> Any:
     from stoker.examples.dataset import record_batch_factory
 
-    return record_batch_factory(file_pattern, options, schema)
+    return record_batch_factory(file_pattern, options, schema, cache_dir=cache_dir)
