@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that train across processes, as users write them: both Keras, and a loop of their own.
+
+Each leaves its losses in `model_run`, and what its own process has exported in a folder of notes.
+"""
+
+_DATA = """
+import json
+import os
+
+import tensorflow as tf
+from tensorflow_metadata.proto.v0 import schema_pb2
+from tfx import v1 as tfx
+from tfx_bsl.public import tfxio
+
+MEASURES = {"bill_length_mm": (44.0, 5.5), "bill_depth_mm": (17.0, 2.0)}
+
+
+def _row(features, label):
+    columns = []
+    for name, (mean, deviation) in MEASURES.items():
+        column = tf.sparse.reset_shape(features[name], [tf.shape(label)[0], 1])
+        columns.append((tf.sparse.to_dense(column, default_value=mean) - mean) / deviation)
+    return tf.concat(columns, axis=1), tf.cast(label == "Gentoo", tf.float32)
+
+
+def _dataset(fn_args):
+    schema = tfx.utils.parse_pbtxt_file(fn_args.schema_path, schema_pb2.Schema())
+    options = tfxio.TensorFlowDatasetOptions(batch_size=32, label_key="species", shuffle_seed=7)
+    dataset = fn_args.data_accessor.tf_dataset_factory(fn_args.train_files, options, schema)
+    sharding = tf.data.Options()
+    sharding.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    return dataset.map(_row).with_options(sharding)
+
+
+def _note(fn_args, losses, exported):
+    with open(os.path.join(fn_args.model_run_dir, "losses.json"), "w") as file:
+        json.dump([float(loss) for loss in losses], file)
+    task = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {"type": "alone"})
+    loaded = tf.saved_model.load(exported)
+    sums = {
+        variable.name: float(tf.reduce_sum(variable)) for variable in loaded.variables
+    }
+    name = f"{fn_args.custom_config['name']}.{task['type']}"
+    with open(os.path.join(fn_args.custom_config["notes"], name), "w") as file:
+        json.dump(sums, file)
+"""
+
+_FIT = """
+
+def _train(strategy, layers, fn_args, steps_per_execution):
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((2,)), *layers, keras.layers.Dense(1)])
+        model.compile(
+            optimizer=keras.optimizers.Adam(1e-2),
+            loss=keras.losses.BinaryCrossentropy(from_logits=True),
+            metrics=["accuracy", keras.metrics.AUC(from_logits=True, name="auc")],
+            steps_per_execution=steps_per_execution,
+        )
+    history = model.fit(
+        _dataset(fn_args),
+        epochs=2,
+        steps_per_epoch=fn_args.train_steps // 2,
+        validation_data=_dataset(fn_args),
+        validation_steps=2,
+    ).history
+    return model, [value for values in history.values() for value in values]
+
+
+def run_fn(fn_args):
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    keras.utils.set_random_seed(3)
+    hidden = keras.layers.Dense(8, activation="relu")
+    model, losses = _train(strategy, [hidden], fn_args, steps_per_execution=1)
+    losses += model.evaluate(_dataset(fn_args), steps=2)
+    losses.append(model.predict(_dataset(fn_args), steps=1).sum())
+    _, by_four = _train(
+        strategy, [keras.layers.Dense(8, activation="relu")], fn_args, steps_per_execution=4
+    )
+    normalized, _ = _train(strategy, [keras.layers.BatchNormalization()], fn_args, 1)
+    exported = os.path.join(fn_args.model_run_dir, "normalized")
+    normalized.export(exported)
+    _note(fn_args, losses + by_four, exported)
+    SAVE
+"""
+
+KERAS_2 = (
+    _DATA
+    + "\nfrom tensorflow import keras\n"
+    + _FIT.replace("SAVE", "model.save(fn_args.serving_model_dir, save_format='tf')")
+)
+KERAS_3 = (
+    _DATA + "\nimport keras\n" + _FIT.replace("SAVE", "model.export(fn_args.serving_model_dir)")
+)
+
+LOOP = (
+    _DATA
+    + """
+import keras
+
+import stoker
+
+
+def run_fn(fn_args):
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        hidden = [keras.layers.Dense(8, activation="relu"), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.Input((2,)), *hidden])
+        counting = keras.Sequential([keras.Input((2,)), keras.layers.BatchNormalization()])
+        optimizer = keras.optimizers.SGD(0.1)
+        optimizer.build(model.trainable_variables)
+    batches = iter(strategy.experimental_distribute_dataset(_dataset(fn_args)))
+
+    @tf.function
+    def step(batch):
+        def on_one_replica(batch):
+            x, y = batch
+            counting(x, training=True)
+            with tf.GradientTape() as tape:
+                logits = model(x, training=True)
+                losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits)
+                loss = tf.nn.compute_average_loss(losses[:, 0])
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+            return loss
+
+        per_replica = strategy.run(on_one_replica, args=(batch,))
+        return strategy.reduce("SUM", per_replica, axis=None)
+
+    losses = []
+    for number in range(fn_args.train_steps):
+        losses.append(step(next(batches)))
+        stoker.log_metrics(number + 1, loss=losses[-1])
+    exported = os.path.join(fn_args.model_run_dir, "counting")
+    counting.export(exported)
+    _note(fn_args, losses, exported)
+    model.export(fn_args.serving_model_dir)
+"""
+)
+
+SERVED = (
+    _DATA
+    + """
+from tensorflow import keras
+
+
+def run_fn(fn_args):
+    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    strategy = tf.distribute.ParameterServerStrategy(cluster)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.Adam(1e-2), "mse", steps_per_execution=5)
+    model.fit(_dataset(fn_args), steps_per_epoch=fn_args.train_steps)
+    print(f"The optimizer counts {int(model.optimizer.iterations)} steps.")
+    model.save(fn_args.serving_model_dir)
+"""
+)
