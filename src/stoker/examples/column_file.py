@@ -109,9 +109,10 @@ class ColumnWriter:
 
     def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
         with self._scratch:
-            if failure is None:
-                self._finish()
-            else:
+            try:
+                if failure is None:
+                    self._finish()
+            finally:
                 for part in self._parts:
                     part.close()
 
@@ -231,6 +232,8 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def _canonical(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same columns, sorted, as lists with the value types that an example can hold."""
     names = sorted(batch.schema.names)
+    if batch.num_rows and not names:
+        raise BadData("There are examples without any feature, and so without columns.")
     columns = [batch.column(name) for name in names]
     cast = [column.cast(_canonical_type(column.type)) for column in columns]
     fields = [pa.field(name, column.type) for name, column in zip(names, cast, strict=True)]
@@ -256,8 +259,8 @@ def union(schemas: list[pa.Schema], path: str) -> pa.Schema:
 
 
 def _concatenated(tables: list[pa.Table], path: str) -> pa.Table:
-    if len(tables) == 1:
-        return tables[0]
+    if not tables:
+        return pa.table({})
     try:
         return pa.concat_tables(tables, promote_options="default")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

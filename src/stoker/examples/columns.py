@@ -109,10 +109,12 @@ class Columns:
 
     def _rebuild(self, shard: int, damage: DamagedColumns) -> None:
         _say(f"{damage}. It is rebuilt from {self.shards[shard]}.")
-        if self._cache_dir is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="stoker-columns-")
-            self._cache_dir = self._scratch.name
-        self.files[shard] = _decoded(self.shards[shard], self._cache_dir)
+        if self._cache_dir:
+            self.files[shard] = _decoded(self.shards[shard], self._cache_dir)
+            return
+        with tempfile.TemporaryDirectory(prefix="stoker-columns-") as folder:
+            # A file that is mapped lives on when its name is gone.
+            self.files[shard] = _decoded(self.shards[shard], folder)
 
 
 def read_columns(
