@@ -24,6 +24,7 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/cached_run.py
 	$(BIN)/python benchmarks/watching.py
 	$(BIN)/python benchmarks/transform.py
+	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/tuner.py
 
 soak: $(INSTALLED)  ## 500 kills at random moments
