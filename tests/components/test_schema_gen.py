@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From examples to statistics to a schema, and a schema of one's own."""
 
+import shutil
+
 import pytest
 
 from stoker.artifacts import Examples, ExampleStatistics, Schema
@@ -16,7 +18,7 @@ from stoker.components.statistics_gen import StatisticsExecutor, StatisticsGen
 from stoker.dsl import Channel
 from stoker.errors import BadData
 from stoker.examples.schema import read_schema
-from stoker.examples.statistics import read_statistics
+from stoker.examples.statistics import compute_statistics, read_statistics, write_statistics
 
 CSV = "id,name\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(30))
 
@@ -56,6 +58,16 @@ def test_every_split_has_its_statistics(statistics):
     assert min(counts) > 0
 
 
+def test_examples_without_columns_have_the_same_statistics(tmp_path, examples, statistics):
+    shutil.rmtree(tmp_path / "examples" / "columns")
+    made = artifact(ExampleStatistics, tmp_path / "again")
+    values = StatisticsGen(Channel(Examples)).spec.values({})
+    StatisticsExecutor().Do({"examples": [examples]}, {"statistics": [made]}, values)
+    for split in statistics.splits:
+        again, before = (f"{one.path(split=split)}/FeatureStats.pb" for one in (made, statistics))
+        assert read_statistics(again) == read_statistics(before)
+
+
 def test_an_excluded_split_has_none(tmp_path, examples):
     made = artifact(ExampleStatistics, tmp_path / "statistics")
     component = StatisticsGen(
@@ -86,6 +98,19 @@ def test_no_split_left_is_an_error(tmp_path, statistics):
             {"schema": [artifact(Schema, tmp_path / "schema")]},
             component.spec.values({}),
         )
+
+
+def test_no_examples_have_no_schema(tmp_path):
+    statistics = artifact(ExampleStatistics, tmp_path / "statistics")
+    statistics.splits = ["train"]
+    path = f"{statistics.path(split='train')}/FeatureStats.pb"
+    write_statistics(compute_statistics([]), path)
+    given, values = (
+        {"statistics": [statistics]},
+        SchemaGen(Channel(ExampleStatistics)).spec.values({}),
+    )
+    with pytest.raises(BadData, match="is of no examples"):
+        SchemaExecutor().Do(given, {"schema": [artifact(Schema, tmp_path / "schema")]}, values)
 
 
 def test_a_schema_of_ones_own_is_copied_with_its_comments(tmp_path):

@@ -16,6 +16,7 @@ from stoker.dsl import (
     ExecutorClassSpec,
     RuntimeParameter,
 )
+from stoker.errors import BadData
 
 __all__ = [
     "ImportSchemaExecutor",
@@ -88,6 +89,11 @@ class SchemaExecutor(BaseExecutor):
         if not merged.datasets:
             raise ValueError(
                 f"No split is left to infer a schema from: {statistics.splits} without {excluded}."
+            )
+        if not any(dataset.num_examples for dataset in merged.datasets):
+            raise BadData(
+                f"{statistics.uri} is of no examples: there is nothing to infer a schema from. "
+                "Look at the data that the ExampleGen reads."
             )
         inferred = infer_schema(merged, exec_properties.get("infer_feature_shape", True))
         write_schema(inferred, os.path.join(schema.uri, SCHEMA_FILE))

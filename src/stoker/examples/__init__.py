@@ -3,6 +3,7 @@
 
 files ─ csv ─▶ record batches ─ encode ─▶ records ─ split ─▶ tfrecord ─▶ Split-<name>/*.gz
 Split-<name>/*.gz ─ tfrecord ─▶ records ─ decode ─▶ record batches ─▶ statistics ─▶ schema
+statistics, schema ─ anomalies ─▶ what is not as the schema says
 Split-<name>/*.gz ─ dataset ─▶ tensors
 
 Only `dataset` imports TensorFlow; importing the package itself imports none of these.
