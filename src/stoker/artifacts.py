@@ -262,7 +262,8 @@ class _WithSplits(Artifact):
 class Examples(_WithSplits):
     """Serialized tf.Examples.
 
-    <uri>/Split-<name>/*.gz    gzip TFRecords
+    <uri>/Split-<name>/*.gz               gzip TFRecords
+    <uri>/columns/Split-<name>/*.arrow    the same as Arrow columns: a cache, and optional
     """
 
     TYPE_NAME = "Examples"

@@ -99,6 +99,8 @@ IMPORTS = [
     "from tfx.components.example_gen.csv_example_gen.component import CsvExampleGen",
     "from tfx.components.example_gen.csv_example_gen.executor import Executor",
     "from tfx.components.example_gen.import_example_gen.component import ImportExampleGen",
+    "from tfx.components.example_gen.component import FileBasedExampleGen",
+    "from tfx.components.example_gen.custom_executors import parquet_executor",
     "from tfx.components.pusher.component import Pusher",
     "from tfx.components.pusher.executor import Executor",
     "from tfx.components.schema_gen.component import SchemaGen",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.Examples in and out: files to Arrow record batches, batches to records, records to tensors.
 
-files ─ csv ─▶ record batches ─ encode ─▶ records ─ split ─▶ tfrecord ─▶ Split-<name>/*.gz
+files ─ csv, parquet, json_lines ─▶ record batches ─ encode ─▶ records ─ shards, split ─▶ both of:
+    Split-<name>/*.gz, columns/Split-<name>/*.arrow
 Split-<name>/*.gz ─ tfrecord ─▶ records ─ decode ─▶ record batches ─▶ statistics ─▶ schema
 statistics, schema ─ anomalies ─▶ what is not as the schema says
 Split-<name>/*.gz ─ dataset ─▶ tensors
