@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-__all__ = ["has_one_hot", "spell_out_one_hot"]
-
-
-def has_one_hot(graph: tf.Graph) -> bool:
-    """Whether there is something to spell out."""
-    return any(op.type == "OneHot" for op in graph.get_operations())
+__all__ = ["spell_out_one_hot"]
 
 
 def spell_out_one_hot(graph: Any) -> None:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A signature as a function on plain tensors, which is what the converters convert.
 
-A signature that takes and gives numbers is one already. From one that takes tf.Examples or words
-such a function is derived: its graph is cut (cut.py); the part behind the cut is converted, and the
-part before it makes, of examples, what the other takes.
+It has constants for variables: TFLite keeps those of a trained Keras model as variables, and never
+gives them their values. A signature on numbers becomes one as a whole. One on tf.Examples or words
+is cut (cut.py): the part behind the cut is converted, and the part before it makes, of examples,
+what the other takes.
 """
 
 import re
-import shutil
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ import tensorflow as tf
 from stoker.errors import RewriteFailed
 from stoker.rewriting.comparison import Arrays
 from stoker.rewriting.cut import Border, Cut, find_cut
-from stoker.rewriting.one_hot import has_one_hot, spell_out_one_hot
+from stoker.rewriting.one_hot import spell_out_one_hot
 from stoker.rewriting.signature import Signature, flat
 
 __all__ = ["Input", "PlainModel", "make_plain"]
@@ -59,9 +59,6 @@ class PlainModel:
 
     def save(self, folder: str) -> None:
         """Write it as a SavedModel whose signature has the name of the original one."""
-        if not self.is_cut:
-            shutil.copytree(self.signature.path, folder, dirs_exist_ok=True)
-            return
         tf.saved_model.save(tf.Module(), folder, signatures={self.signature.key: self.function})
 
     def flat_graph(self) -> tuple[dict[str, str], dict[str, str], Any]:
@@ -69,13 +66,10 @@ class PlainModel:
 
         The names of its tensors are given to those of the inputs and outputs, then the graph.
         """
-        if self.is_cut:
-            frozen = flat(self.function)
-            named = dict(zip((one.name for one in self.inputs), self.function.inputs, strict=True))
-        else:
-            frozen, named = self.signature.frozen, self.signature.arguments
+        frozen = flat(self.function)
         there = {tensor.name for tensor in frozen.inputs}
-        inputs = {one.name: name for name, one in named.items() if one.name in there}
+        named = zip(self.function.inputs, self.inputs, strict=True)
+        inputs = {tensor.name: one.name for tensor, one in named if tensor.name in there}
         outputs = zip((one.name for one in frozen.outputs), sorted(self.outputs), strict=True)
         return inputs, dict(outputs), frozen.graph.as_graph_def()
 
@@ -92,8 +86,6 @@ def make_plain(
     `raw` are a few inputs of the signature: their path through the graph tells shapes that the
     graph itself leaves open.
     """
-    if signature.is_plain and not (for_integers and has_one_hot(signature.frozen.graph)):
-        return _as_it_is(signature)
     wanted = {
         name: tensor
         for name, tensor in zip(sorted(signature.outputs), signature.frozen.outputs, strict=True)
@@ -101,112 +93,106 @@ def make_plain(
     }
     if not wanted:
         raise _refused(signature, "gives words only")
-    cut = find_cut(
-        signature.frozen.graph,
-        signature.arguments,
-        wanted.values(),
-        avoid=avoid,
-        for_integers=for_integers,
-    )
-    _check_worth(signature, cut, wanted.values())
-    front = _Front(signature, cut)
-    inputs = [
-        Input(
-            name=name,
-            dtype=border.tensor.dtype.name,
-            shape=_shape(signature, border, *shapes),
-            meaning=_meaning(border),
+    front: _NoFront | _Front
+    if signature.is_plain:
+        front = _NoFront(signature)
+    else:
+        cut = find_cut(
+            signature.frozen.graph,
+            signature.arguments,
+            wanted.values(),
+            avoid=avoid,
+            for_integers=for_integers,
         )
-        for name, border, *shapes in zip(
-            front.names, cut.borders, *front.observed_shapes(raw), strict=True
-        )
-    ]
+        _check_worth(signature, cut, wanted.values())
+        front = _Front(signature, cut, raw)
+    graph = _graph_behind(front.cut, wanted.values(), for_integers=for_integers)
     return PlainModel(
         signature=signature,
-        function=_function_behind(
-            _graph_behind(cut, wanted.values(), for_integers=for_integers),
-            cut,
-            inputs,
-            wanted,
-            front.constants(raw),
-        ),
-        inputs=inputs,
+        function=_function_behind(graph, front, wanted),
+        inputs=front.inputs,
         outputs=list(wanted),
         left_out=sorted(set(signature.outputs) - set(wanted)),
         prepare=front,
-        is_cut=True,
+        is_cut=not signature.is_plain,
     )
 
 
-def _as_it_is(signature: Signature) -> PlainModel:
-    return PlainModel(
-        signature=signature,
-        function=signature.function,
-        inputs=[
-            Input(name=name, dtype=spec.dtype.name, shape=_sizes(spec.shape), meaning="as saved")
-            for name, spec in sorted(signature.inputs.items())
-        ],
-        outputs=sorted(signature.outputs),
-        left_out=[],
-        prepare=dict,
-        is_cut=False,
-    )
+class _NoFront:
+    """A cut that leaves everything behind it; inputs get names that every format can hold."""
+
+    def __init__(self, signature: Signature) -> None:
+        self.cut = Cut(
+            borders=[
+                Border(tensor=tensor, features=frozenset([name]), passed=())
+                for name, tensor in signature.arguments.items()
+            ]
+        )
+        self.constants: list[Any] = []
+        self._names = dict(zip(signature.arguments, _names(self.cut.borders), strict=True))
+        self.inputs = [
+            Input(
+                name=self._names[name],
+                dtype=tensor.dtype.name,
+                shape=_sizes(tensor.shape),
+                meaning="as saved",
+            )
+            for name, tensor in signature.arguments.items()
+        ]
+
+    def __call__(self, raw: Arrays) -> Arrays:
+        """The inputs of the signature by their new names."""
+        return {new: raw[old] for old, new in self._names.items()}
 
 
 class _Front:
     """The part of the graph before the cut."""
 
-    def __init__(self, signature: Signature, cut: Cut) -> None:
+    def __init__(self, signature: Signature, cut: Cut, raw: Arrays) -> None:
+        self.cut = cut
+        self._arguments = signature.arguments
+        self._dtypes = {name: spec.dtype for name, spec in signature.inputs.items()}
+        self._tables = list(signature.tables.values())
+        self._function = self._pruned(signature)
+        self._names = _names(cut.borders)
+        self.constants = self._run(raw)[len(self._names) :]
+        """The tensors that no example changes."""
+        every, first = self(raw), self({name: array[:1] for name, array in raw.items()})
+        self.inputs = [
+            Input(
+                name=name,
+                dtype=border.tensor.dtype.name,
+                shape=_shape(signature, border, every[name].shape, first[name].shape),
+                meaning=_meaning(border),
+            )
+            for name, border in zip(self._names, cut.borders, strict=True)
+        ]
+
+    def __call__(self, raw: Arrays) -> Arrays:
+        """The inputs of the part behind the cut, by name."""
+        return dict(zip(self._names, self._run(raw), strict=False))
+
+    def _pruned(self, signature: Signature) -> Any:
         graph = signature.frozen.graph.as_graph_def()
         wrapped = tf.compat.v1.wrap_function(
             lambda: tf.graph_util.import_graph_def(graph, name=""), []
         )
         at = wrapped.graph.as_graph_element
-        self._arguments = signature.arguments
-        self._inputs = signature.inputs
-        self._tables = list(signature.tables.values())
-        feeds = [at(one.name) for one in self._arguments.values()]
-        fetches = [one.tensor for one in cut.borders] + cut.constants
-        self._function = wrapped.prune(
-            feeds + [at(name) for name in signature.tables], [at(one.name) for one in fetches]
-        )
-        self.names = _names(cut.borders)
-
-    def __call__(self, raw: Arrays) -> Arrays:
-        """The inputs of the part behind the cut, by name."""
-        return dict(zip(self.names, self._run(raw), strict=False))
-
-    def constants(self, raw: Arrays) -> list[Any]:
-        """The tensors that no example changes."""
-        return self._run(raw)[len(self.names) :]
-
-    def observed_shapes(self, raw: Arrays) -> tuple[list[Sequence[int]], list[Sequence[int]]]:
-        """The shapes at the cut for all examples, and for the first of them alone."""
-        first = {name: array[:1] for name, array in raw.items()}
-        every, one = ([array.shape for array in self(arrays).values()] for arrays in (raw, first))
-        return every, one
+        fed = [*(one.name for one in self._arguments.values()), *signature.tables]
+        fetched = [*(one.tensor.name for one in self.cut.borders)]
+        fetched += [one.name for one in self.cut.constants]
+        return wrapped.prune([at(name) for name in fed], [at(name) for name in fetched])
 
     def _run(self, raw: Arrays) -> list[Any]:
-        tensors = [tf.constant(raw[name], self._inputs[name].dtype) for name in self._arguments]
+        tensors = [tf.constant(raw[name], self._dtypes[name]) for name in self._arguments]
         return [tensor.numpy() for tensor in self._function(*tensors, *self._tables)]
 
 
-def _function_behind(
-    graph: Any,
-    cut: Cut,
-    inputs: Sequence[Input],
-    wanted: dict[str, Any],
-    constants: Sequence[Any],
-) -> Any:
+def _function_behind(graph: Any, front: _NoFront | _Front, wanted: dict[str, Any]) -> Any:
     """The part of the graph behind the cut, imported into a function with the inputs' shapes."""
-    specs = [
-        tf.TensorSpec(
-            [None if size == -1 else size for size in one.shape or ()], one.dtype, name=one.name
-        )
-        for one in inputs
-    ]
-    at_cut = [border.tensor.name for border in cut.borders]
-    fixed = zip((one.name for one in cut.constants), constants, strict=True)
+    specs = [tf.TensorSpec(_open_shape(one), one.dtype, name=one.name) for one in front.inputs]
+    at_cut = [border.tensor.name for border in front.cut.borders]
+    fixed = zip((one.name for one in front.cut.constants), front.constants, strict=True)
 
     @tf.function(input_signature=specs)  # type: ignore[untyped-decorator, unused-ignore]
     def function(*tensors: Any) -> Any:
@@ -289,6 +275,10 @@ def _shape(
     static = _sizes(border.tensor.shape) or [-1] * len(every)
     known = zip(static[1:], every[1:], first[1:], strict=True)
     return [-1, *(size if size != -1 else (one if one == two else -1) for size, one, two in known)]
+
+
+def _open_shape(one: Input) -> list[int | None] | None:
+    return None if one.shape is None else [None if size == -1 else size for size in one.shape]
 
 
 def _sizes(shape: tf.TensorShape) -> list[int] | None:

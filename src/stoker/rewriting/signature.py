@@ -35,8 +35,8 @@ class Signature:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it takes and gives numbers only."""
-        return not any(spec.dtype == tf.string for spec in self._specs)
+        """Whether it takes and gives numbers only, and looks nothing up."""
+        return not self.tables and not any(spec.dtype == tf.string for spec in self._specs)
 
     @property
     def takes_examples(self) -> bool:
