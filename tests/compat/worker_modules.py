@@ -48,21 +48,20 @@ def _note(fn_args, losses, exported):
 
 _FIT = """
 
-def _train(strategy, layers, fn_args, steps_per_execution):
+def _train(strategy, layer, fn_args, epochs, **compiled):
     with strategy.scope():
-        model = keras.Sequential([keras.Input((2,)), *layers, keras.layers.Dense(1)])
+        model = keras.Sequential([keras.Input((2,)), layer, keras.layers.Dense(1)])
         model.compile(
             optimizer=keras.optimizers.Adam(1e-2),
             loss=keras.losses.BinaryCrossentropy(from_logits=True),
-            metrics=["accuracy", keras.metrics.AUC(from_logits=True, name="auc")],
-            steps_per_execution=steps_per_execution,
+            **compiled,
         )
+    validation = {"validation_data": _dataset(fn_args), "validation_steps": 2}
     history = model.fit(
         _dataset(fn_args),
-        epochs=2,
-        steps_per_epoch=fn_args.train_steps // 2,
-        validation_data=_dataset(fn_args),
-        validation_steps=2,
+        epochs=epochs,
+        steps_per_epoch=fn_args.train_steps // epochs,
+        **(validation if epochs > 1 else {}),
     ).history
     return model, [value for values in history.values() for value in values]
 
@@ -71,13 +70,12 @@ def run_fn(fn_args):
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     keras.utils.set_random_seed(3)
     hidden = keras.layers.Dense(8, activation="relu")
-    model, losses = _train(strategy, [hidden], fn_args, steps_per_execution=1)
+    model, losses = _train(strategy, hidden, fn_args, 2, metrics=["accuracy"])
     losses += model.evaluate(_dataset(fn_args), steps=2)
     losses.append(model.predict(_dataset(fn_args), steps=1).sum())
-    _, by_four = _train(
-        strategy, [keras.layers.Dense(8, activation="relu")], fn_args, steps_per_execution=4
-    )
-    normalized, _ = _train(strategy, [keras.layers.BatchNormalization()], fn_args, 1)
+    hidden = keras.layers.Dense(8, activation="relu")
+    _, by_four = _train(strategy, hidden, fn_args, 1, steps_per_execution=4)
+    normalized, _ = _train(strategy, keras.layers.BatchNormalization(), fn_args, 1)
     exported = os.path.join(fn_args.model_run_dir, "normalized")
     normalized.export(exported)
     _note(fn_args, losses + by_four, exported)
@@ -156,3 +154,32 @@ def run_fn(fn_args):
     model.save(fn_args.serving_model_dir)
 """
 )
+
+_MIRRORED = """
+import logging
+
+logging.getLogger("tensorflow").setLevel(logging.INFO)
+
+
+def _train(strategy, fn_args):
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.Adam(1e-2), "mse")
+    history = model.fit(_dataset(fn_args), steps_per_epoch=fn_args.train_steps).history
+    return model, history["loss"]
+
+
+def run_fn(fn_args):
+    (processor,) = tf.config.list_physical_devices("CPU")
+    two = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(processor, two)
+    _, alone = _train(tf.distribute.get_strategy(), fn_args)
+    model, mirrored = _train(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), fn_args)
+    assert abs(alone[0] - mirrored[0]) < 1e-4, (alone, mirrored)
+    tf.saved_model.save(model, fn_args.serving_model_dir)
+"""
+MIRRORED = {
+    "mirrored_keras_2": _DATA + "\nfrom tensorflow import keras\n" + _MIRRORED,
+    "mirrored_keras_3": _DATA + "\nimport keras\n" + _MIRRORED,
+}
