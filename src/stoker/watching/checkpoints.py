@@ -84,8 +84,11 @@ class Shelf:
 
     def _read(self, name: str) -> Checkpoint | None:
         try:
-            with np.load(os.path.join(self._folder, name), allow_pickle=False) as file:
-                arrays = {key: file[key] for key in file.files}
+            with (
+                open(os.path.join(self._folder, name), "rb") as file,
+                np.load(file, allow_pickle=False) as found,
+            ):
+                arrays = {key: found[key] for key in found.files}
         except (zipfile.BadZipFile, ValueError, EOFError, OSError):
             return None  # damaged, which zip's own checksums tell: the one before it will do
         return Checkpoint(record=json.loads(arrays.pop(_RECORD).tobytes()), arrays=arrays)

@@ -21,6 +21,8 @@ class Start:
     step: int
     position: int
     """How many batches of the input have been read before."""
+    epoch_steps: int | None
+    """How many steps an epoch has, if that is known."""
     data: Any
 
 
@@ -32,6 +34,9 @@ class FitLoop(Protocol):
 
     def position(self, step: int) -> int:
         """How many batches of its input have been read when a step begins."""
+
+    def epoch_steps(self) -> int | None:
+        """How many steps an epoch has; None if nobody knows before the first one has ended."""
 
     def warm_up(self, model: Any) -> None:
         """Train one step on data of its own: after that, every variable is there."""
@@ -80,19 +85,24 @@ class _Keras2:
     def position(self, step: int) -> int:
         return self._before + step
 
+    def epoch_steps(self) -> int | None:
+        known: int | None = self._handler._inferred_steps
+        return known
+
     def warm_up(self, model: Any) -> None:
         model.train_function(iter(self._handler._dataset))
 
 
 def _epochs_from(handler: Any, rest: Any, start: Start) -> Callable[[], Iterator[Any]]:
-    whole, num_steps = handler._dataset, handler._inferred_steps
+    whole, num_steps = handler._dataset, start.epoch_steps or handler._inferred_steps
     enumerate_epochs = handler.enumerate_epochs
 
     def epochs() -> Iterator[Any]:
         handler._initial_step = start.step
         handler._dataset = rest._dataset
-        for epoch in enumerate_epochs():
-            if handler._dataset is not whole:
+        for number, epoch in enumerate(enumerate_epochs()):
+            if number == 0:
+                # To end an epoch by reading on until there is no more would count a step too many.
                 handler._dataset, handler._inferred_steps = whole, num_steps
             yield epoch
 
@@ -116,12 +126,17 @@ class _Keras3:
     def position(self, step: int) -> int:  # noqa: ARG002
         return int(self._iterator._steps_seen - self._iterator.steps_per_execution)
 
+    def epoch_steps(self) -> int | None:
+        known: int | None = self._iterator._num_batches
+        return known
+
     def warm_up(self, model: Any) -> None:
         model.train_function(iter(self._iterator._distributed_dataset))
 
 
 def _enter_next_epoch(iterator: Any, rest: Any, start: Start) -> None:
     open_whole, enumerate_steps = iterator._get_iterator, iterator._enumerate_iterator
+    iterator._num_batches = start.epoch_steps or iterator._num_batches
 
     def steps() -> Iterator[Any]:
         iterator._get_iterator = rest._get_iterator

@@ -123,8 +123,15 @@ class Place:
     """How many batches have been read of the data that is open."""
     steps_before: int = 0
     """The steps of the epochs before this one."""
+    epoch_steps: int | None = None
+    """How many steps an epoch has, where that is known."""
     last_step: int = 0
     """The last step that a metric was written for, all fits counted."""
+
+    @property
+    def num_steps(self) -> int:
+        """How many steps have been done."""
+        return self.steps_before + self.step
 
 
 class KeptFit:
@@ -162,7 +169,7 @@ class KeptFit:
         position = 0 if self._restarts else place.position
         if position:
             data = from_batch(data, position)
-        return Start(step=place.step, position=position, data=data)
+        return Start(step=place.step, position=position, epoch_steps=place.epoch_steps, data=data)
 
     # What the callback tells
 
@@ -186,8 +193,9 @@ class KeptFit:
         for loop in self.loops:
             if self._found:
                 self._restore(self._found)
-            else:
-                self._save(replace(place, position=loop.position(place.step)), ended=False)
+            elif place.num_steps:
+                here = loop.position(place.step), loop.epoch_steps()
+                self._save(replace(place, position=here[0], epoch_steps=here[1]), ended=False)
         if stop_wanted():
             raise KeyboardInterrupt
 
@@ -250,7 +258,7 @@ class KeptFit:
         if record["ended"]:
             return f"fit {self._number} is not done again: a run ended it at {record['time']}"
         which = f"fit {self._number} " if self._number > 1 else ""
-        step = self.place.steps_before + self.place.step
+        step = self.place.num_steps
         restarts = f"; {self._restarts}, and starts again" if self._restarts else ""
         return f"{which}goes on from step {step:,}, which a run left at {record['time']}{restarts}"
 

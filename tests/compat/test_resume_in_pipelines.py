@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trainings that are killed in the middle, run again, and end as if nothing had happened."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stoker.dsl import Pipeline
+from stoker.metadata.store import Store
+
+pytestmark = [pytest.mark.tf, pytest.mark.slow]
+
+HERE = Path(__file__).parent
+MODULE = (HERE / "interrupted_module.py").read_text()
+IMPORTS = {2: "from tensorflow import keras as KERAS", 3: "import keras as KERAS"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    chance = random.Random(0)
+    rows = [[chance.random() for _ in "abc"] for _ in range(300)]
+    lines = [",".join(map(str, [*row, sum(row)])) for row in rows]
+    (folder / "data.csv").write_text("\n".join(["a,b,c,label", *lines]))
+    return folder
+
+
+def run(root, data, keras, **environ):
+    """Run the pipeline until it ends or is interrupted: the exit code, and what it said."""
+    module = root.parent / "module.py"
+    module.write_text(MODULE.replace("KERAS = tf.keras", IMPORTS[keras]))
+    command = [sys.executable, str(HERE / "interrupted_pipeline.py"), root, data, module]
+    done = subprocess.run(
+        [str(part) for part in command],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return done.returncode, done.stderr
+
+
+def interrupt(root, data, keras, *, at, number, whom):
+    return run(
+        root,
+        data,
+        keras,
+        TEST_AT=at,
+        TEST_SIGNAL=str(int(number)),
+        TEST_PID=whom,
+        STOKER_CHECKPOINT_SECONDS="0",
+    )
+
+
+def result(root):
+    (file,) = root.glob("Trainer/model_run/*/result.json")
+    return json.loads(file.read_text())
+
+
+def states(root):
+    with Store(Pipeline("interrupted", str(root)).store_config(str(root))) as store:
+        trained = store.executions(pipeline_name="interrupted", node_id="Trainer")
+        return [execution.state.name for execution in trained]
+
+
+@pytest.mark.parametrize(("keras", "whom"), [(2, "0"), (3, "runner")], ids=["keras 2", "keras 3"])
+def test_a_training_that_was_killed_and_stopped_ends_bit_equal(tmp_path, data, keras, whom):
+    whole, root = tmp_path / "whole", tmp_path / "root"
+    code, said = run(whole, data, keras)
+    assert code == 0, said
+
+    code, said = interrupt(root, data, keras, at="1:14", number=signal.SIGKILL, whom="runner")
+    assert code == -signal.SIGKILL, said
+
+    code, said = interrupt(root, data, keras, at="2:20", number=signal.SIGTERM, whom=whom)
+    assert "Trainer: goes on from step 13, which a run left at 20" in said
+    assert code not in (0, -signal.SIGTERM), said
+
+    code, said = run(root, data, keras)
+    assert code == 0, said
+    assert "Trainer: fit 1 is not done again: a run ended it at 20" in said
+    assert "Trainer: fit 2 goes on from step 20, which a run left at 20" in said
+    assert states(root) == ["FAILED", "CANCELED", "COMPLETE"]
+    assert result(root) == result(whole)
+    assert list(root.glob(".stoker/checkpoints/Trainer/*")) == []

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real trainings of both Keras that crash and go on, in one process each."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.tf, pytest.mark.slow]
+
+PROGRAM = Path(__file__).with_name("resumed_training.py")
+LEFT = "which a run left at 20"
+
+
+@pytest.fixture(scope="module", params=[2, 3], ids=["keras 2", "keras 3"])
+def found(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(f"keras{request.param}")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(PROGRAM), str(request.param), str(folder)],
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "found.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("way", "step"),
+    [
+        ("several_steps_at_once", 18),  # its callbacks see every third step
+        ("unusual_optimizer", 6),
+        ("two_devices", 6),
+        ("loop", 6),
+    ],
+)
+def test_what_goes_on_ends_bit_equal(found, way, step):
+    told = found[way]
+    assert told["crashed"] == {"result": None, "notes": []}
+    (note,) = told["resumed"]["notes"]
+    assert note.startswith(f"goes on from step {step}, {LEFT}")
+    assert told["resumed"]["result"] == told["whole"]["result"]
+
+
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [
+        ("shuffled_by_the_module", "its input goes through Shuffle"),
+        ("arrays", "its input is not from fn_args.data_accessor"),
+    ],
+)
+def test_data_that_cannot_be_followed_starts_again_and_says_so(found, way, why):
+    (note,) = found[way]["resumed"]["notes"]
+    assert note.startswith(f"goes on from step 6, {LEFT}")
+    assert note.endswith(f"; {why}, and starts again")
+    assert found[way]["resumed"]["result"] == 24  # as many steps as without the crash
+
+
+def test_shuffles_without_a_seed_are_those_of_the_first_attempt(found):
+    told = found["drawn_seed"]
+    assert told["resumed"]["result"] == told["later"]["result"]
