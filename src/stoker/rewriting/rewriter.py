@@ -74,14 +74,14 @@ class BaseRewriter(abc.ABC):
 @contextlib.contextmanager
 def _nothing_left_on_failure(folder: str) -> Iterator[None]:
     """Remove what was not in the folder before, if what happens inside fails."""
-    existed = os.path.isdir(folder)
-    before = set(os.listdir(folder)) if existed else set()
+    before = set(os.listdir(folder)) if os.path.isdir(folder) else None
     try:
         yield
     except BaseException:
-        written = set(os.listdir(folder)) - before if os.path.isdir(folder) else set()
-        for path in (os.path.join(folder, name) for name in written):
-            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-        if written and not existed:
-            os.rmdir(folder)
+        if before is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            for name in set(os.listdir(folder)) - before:
+                path = os.path.join(folder, name)
+                shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
         raise
