@@ -18,6 +18,7 @@ import pytest
 from stoker.artifacts import Examples
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline, as_channel
+from stoker.errors import StepFailed
 from stoker.proto.trainer_pb2 import TrainArgs
 from stoker.runner import LocalDagRunner
 from stoker.task import Workers
@@ -36,6 +37,8 @@ MODULE = """
     def run_fn(fn_args):
         role = json.loads(os.environ["TF_CONFIG"])["task"]["type"]
         notes = fn_args.custom_config["notes"]
+        if role == fn_args.custom_config["missing"]:
+            time.sleep(600)
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
         tf.keras.utils.set_random_seed(3)
         x = numpy.random.default_rng(0).normal(size=(64, 4)).astype("float32")
@@ -76,9 +79,8 @@ def kill_at(step, notes, victim, killed):
     killed.append(time.time())
 
 
-def train(folder, monkeypatch, victim, step):
-    """When the victim was killed, and the notes that the processes have left."""
-    monkeypatch.setenv("STOKER_CHECKPOINT_SECONDS", str(CHECKPOINT_SECONDS))
+def train(folder, workers, missing=None):
+    """Train with two processes that leave notes."""
     notes = folder / "notes"
     notes.mkdir(parents=True)
     (folder / "module.py").write_text(textwrap.dedent(MODULE))
@@ -88,14 +90,20 @@ def train(folder, monkeypatch, victim, step):
         examples=as_channel([data]),
         module_file=str(folder / "module.py"),
         train_args=TrainArgs(num_steps=NUM_STEPS),
-        custom_config={"notes": str(notes)},
-        workers=Workers(2),
+        custom_config={"notes": str(notes), "missing": missing},
+        workers=workers,
+        retries=0 if missing else None,
         check=False,
     )
-    killed = []
+    LocalDagRunner().run(Pipeline("kills", str(folder / "root"), components=[trainer]))
+
+
+def train_and_kill(folder, victim, step):
+    """When the victim was killed, and the notes that the processes have left."""
+    notes, killed = folder / "notes", []
     killer = threading.Thread(target=kill_at, args=(step, notes, victim, killed), daemon=True)
     killer.start()
-    LocalDagRunner().run(Pipeline("kills", str(folder / "root"), components=[trainer]))
+    train(folder, Workers(2))
     killer.join(10)
     return killed[0], notes
 
@@ -103,10 +111,11 @@ def train(folder, monkeypatch, victim, step):
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes through /proc")
 @pytest.mark.parametrize("victim", ["chief", "worker"])
 def test_training_ends_by_itself_with_the_right_number_of_steps(tmp_path, monkeypatch, victim):
+    monkeypatch.setenv("STOKER_CHECKPOINT_SECONDS", str(CHECKPOINT_SECONDS))
     chance = random.Random(victim)
     for number in range(KILLS):
         step = chance.randrange(2, NUM_STEPS - 5)
-        killed_at, notes = train(tmp_path / str(number), monkeypatch, victim, step)
+        killed_at, notes = train_and_kill(tmp_path / str(number), victim, step)
         done = steps_of(notes, "chief")
         assert (notes / "counted").read_text() == str(NUM_STEPS)
         assert {step for step, _, _ in done} == set(range(1, NUM_STEPS + 1))
@@ -115,3 +124,8 @@ def test_training_ends_by_itself_with_the_right_number_of_steps(tmp_path, monkey
         first_time = next(when for step, when, _ in done if step == resumed)
         assert killed_at - first_time <= CHECKPOINT_SECONDS + SLACK_SECONDS, "too much done again"
         assert at - killed_at < 60
+
+
+def test_a_process_that_does_not_join_the_others_is_found_by_the_deadline(tmp_path):
+    with pytest.raises(StepFailed, match=r"worker-0 \(process \d+ .*has not made the strategy"):
+        train(tmp_path, Workers(2, join_seconds=10), missing="worker")
