@@ -195,23 +195,37 @@ def test_ctrl_c_stops_everyone(gang):
 
 
 @pytest.mark.slow
-def test_a_gang_ends_with_its_runner(gang, tmp_path):
-    ready, wait = os.pipe()
+def test_a_gang_ends_with_its_runner(gang):
     runner = os.fork()
     if runner == 0:
-        os.close(ready)
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         gang.train('if me == "worker-0": os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)')
         os._exit(1)
-    os.close(wait)
     deadline = time.monotonic() + 20
     while not (gang.notes / "worker-0.0").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.kill(runner, signal.SIGKILL)
     os.waitpid(runner, 0)
-    os.close(ready)
     while left := gang.processes():
         assert time.monotonic() < deadline, f"left behind: {left}"
         time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_runner_that_was_held_itself_does_not_blame_its_workers(gang, monkeypatch):
+    monkeypatch.setattr("stoker.launchers.gang._SILENT_SECONDS", 2.5)
+    runner = os.fork()
+    if runner == 0:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        gang.train("time.sleep(6)")
+        os._exit(0)
+    while len(gang.starts()) < 2:
+        time.sleep(0.05)
+    os.kill(runner, signal.SIGSTOP)
+    time.sleep(4)
+    os.kill(runner, signal.SIGCONT)
+    assert os.waitpid(runner, 0)[1] == 0
+    assert gang.starts() == ["chief-0.0", "worker-0.0"]

@@ -49,6 +49,7 @@ _SILENT_SECONDS_UNSEEN = 60.0
 _SETTLE_SECONDS = 1.0
 _WIND_DOWN_SECONDS = 10.0
 _LOOK_SECONDS = 0.25
+_HELD_SECONDS = 2.0
 _NUM_LAST_LINES = 10
 # What a process says when it lost another one, in TensorFlow's words.
 _OF_OTHERS = frozenset(
@@ -290,6 +291,7 @@ def _clear(task: Task) -> None:
 class _Membership:
     """One member in one attempt: what its process tells, and what is known of it."""
 
+    member: Member
     task: Task
     seat: Seat
     sight: Sight
@@ -339,18 +341,17 @@ class _Attempt:
         workers = task.workers or Workers()
         self._join_seconds = workers.join_seconds
         self._ended: queue.SimpleQueue[tuple[_Membership, Outcome]] = queue.SimpleQueue()
+        self._looked_at = time.monotonic()
         members = members_of(workers, task.environment.cluster)
         seats = place.seats(members, workers)
-        addresses = [seat.address for seat in seats]
-        told = with_cluster(members, addresses, [seat.variables for seat in seats])
-        tasks = (
-            [task_for(task, member, attempt=number) for member in told]
-            if workers.is_gang
-            else [task]  # one process that is no part of a cluster
+        told = with_cluster(
+            members, [seat.address for seat in seats], [seat.variables for seat in seats]
         )
         self._members = [
             _Membership(
-                task=one,
+                member=member,
+                # One process alone is no part of a cluster.
+                task=task_for(task, member, attempt=number) if workers.is_gang else task,
                 seat=seat,
                 sight=Sight(
                     name=member.name,
@@ -361,15 +362,7 @@ class _Attempt:
                 step_log=task.log_file,
                 ended=self._ended,
             )
-            for one, seat, member in zip(tasks, seats, members, strict=True)
-        ]
-        self._needed = [
-            one
-            for one, member in zip(self._members, members, strict=True)
-            if member.role in ("chief", "evaluator")
-        ]
-        self._not_serving = [
-            one for one, member in zip(self._members, members, strict=True) if not member.serves
+            for member, seat in zip(told, seats, strict=True)
         ]
 
     def outcome(self) -> Outcome:
@@ -402,7 +395,11 @@ class _Attempt:
             outcome = self._chief.sight.outcome
             if outcome and outcome.canceled:
                 return outcome
-            if outcome and all(one.sight.succeeded for one in self._needed):
+            if outcome and all(
+                one.sight.succeeded
+                for one in self._members
+                if one.member.role in ("chief", "evaluator")
+            ):
                 self._wind_down()
                 return outcome
             now = time.monotonic()
@@ -422,8 +419,16 @@ class _Attempt:
                 stopped = Failure(kind=LOST, message="It was asked to stop.")
                 one.sight.outcome = Outcome(failure=stopped) if alone else outcome
                 one.sight.ended_at = time.monotonic()
+        self._look()
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        was_held = now - self._looked_at > _HELD_SECONDS  # by Ctrl-Z, or a machine that is too busy
+        self._looked_at = now
         for one in self._members:
             one.look()
+            if was_held:  # what they said in the meantime is still to be read
+                one.sight.sign_at = now
 
     def _settle(self) -> None:
         """Hear the others too: whoever lost the failed process may have been quicker to say so."""
@@ -437,7 +442,7 @@ class _Attempt:
     def _wind_down(self) -> None:
         """Let the others end what they do, such as saving what is thrown away."""
         until = time.monotonic() + _WIND_DOWN_SECONDS
-        while any(one.sight.outcome is None for one in self._not_serving):
+        while any(one.sight.outcome is None for one in self._members if not one.member.serves):
             if (left := until - time.monotonic()) <= 0:
                 return
             self._listen(min(left, _LOOK_SECONDS))

@@ -4,7 +4,6 @@
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 from stoker.artifacts import (
@@ -70,7 +69,8 @@ class Trainer(UserCodeComponent):
     The code is a `run_fn(fn_args)` in `module_file`, or the function that `run_fn` names
     ("package.module.function"). It reads the examples and writes a model to
     `fn_args.serving_model_dir`; that becomes the output `model`, and what it leaves in
-    `fn_args.model_run_dir` the output `model_run`.
+    `fn_args.model_run_dir` the output `model_run`. Or it is a `trainer_fn(fn_args, schema)`, which
+    returns an Estimator and how to train it.
 
     `keras` is 2 or 3 where the choice should not be read from the module's imports. Unless `check`
     is False, the model is loaded and called in a fresh process before it is published. Unless
@@ -148,7 +148,7 @@ class Trainer(UserCodeComponent):
             raw_examples=None if raw is chosen else raw,
             watch=None if watch else False,
             rewrite=json.dumps(check_targets(rewrite)) if rewrite else None,
-            workers=json.dumps(asdict(workers)) if workers else None,
+            workers=_described(workers) if workers and workers.is_gang else None,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
 
@@ -178,6 +178,12 @@ def _check(check: bool, rewrite: Sequence[str]) -> str | None:
     if rewrite:
         return f"stoker.components.trainer.rewrite:{'CheckAndRewrite' if check else 'Rewrite'}"
     return "stoker.components.trainer.validate:ModelCheck" if check else None
+
+
+def _described(workers: Workers) -> str:
+    """What of `workers` the model depends on."""
+    named = {"count": workers.count, "ps": workers.ps, "evaluator": workers.evaluator}
+    return json.dumps(named)
 
 
 def _choose_examples(
