@@ -5,7 +5,8 @@ files ─ csv, parquet, json_lines ─▶ record batches ─ encode ─▶ recor
     Split-<name>/*.gz, columns/Split-<name>/*.arrow
 Split-<name>/*.gz ─ tfrecord ─▶ records ─ decode ─▶ record batches ─▶ statistics ─▶ schema
 statistics, schema ─ anomalies ─▶ what is not as the schema says
-Split-<name>/*.gz ─ dataset ─▶ tensors
+columns/Split-<name>/*.arrow ─ columns ─▶ row_order, gather ─▶ tensors: what `dataset` gives
+Split-<name>/*.gz ─ dataset ─▶ the same, where there are no columns
 
-Only `dataset` imports TensorFlow; importing the package itself imports none of these.
+Only `dataset`, `parsing` and `tensors` import TensorFlow; importing the package itself imports none of these.
 """
