@@ -25,8 +25,6 @@ from stoker.dsl.conditions import Absent
 from stoker.dsl.executor import reference_to
 from stoker.dsl.parameters import names_in, substitute
 from stoker.dsl.pipeline import Pipeline
-from stoker.environments import Interpreter
-from stoker.environments import resolve as resolve_python
 from stoker.errors import StepFailed, StokerError
 from stoker.file_digests import FileDigests
 from stoker.held_dirs import hold
@@ -36,12 +34,10 @@ from stoker.liveness import hold_run_lock, is_alive
 from stoker.metadata.records import SKIPPED, ExecutionState
 from stoker.progress import Console
 from stoker.secrets import masked
+from stoker.step_environments import environments_of, import_paths
 from stoker.stopping import listening
 from stoker.task import ArtifactMap, Environment, Failure, Outcome, Task, every
 from stoker.user_module.flags import flags_of_this_program
-from stoker.user_module.imports import find_module
-from stoker.user_module.keras_choice import choose_keras, users_environ
-from stoker.user_module.strategies import cluster_for
 
 if TYPE_CHECKING:
     from stoker.execution import Execution
@@ -127,7 +123,7 @@ def _run(
     _check_names(pipeline, given, forced)
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
     _check_writable(root)
-    environments = _environments_of(pipeline, given)
+    environments = environments_of(pipeline, given)
     config = pipeline.store_config(root)
     with contextlib.closing(launcher), contextlib.closing(Console()) as console:
         if not (pipeline.enable_cache and config.exists()):
@@ -369,7 +365,7 @@ class _Steps:
             parameters=parameters,
             environment=self.environments[node.id],
             digest=self.digest,
-            import_paths=_import_paths(),
+            import_paths=import_paths(),
         )
         self.digest.save()
         return parts
@@ -442,7 +438,7 @@ class _Steps:
                 beam_pipeline_args=tuple(
                     node.beam_pipeline_args or self.pipeline.beam_pipeline_args
                 ),
-                import_paths=_import_paths(),
+                import_paths=import_paths(),
                 argv=tuple(sys.argv),
                 flags=flags_of_this_program(),
                 environment=environment,
@@ -522,54 +518,6 @@ class _Steps:
             yield execution
         self.published[node.id] = execution.outputs
         self.console.step(f"{self._position} {node.id} {how} in {time.monotonic() - started:.2f} s")
-
-
-def _environments_of(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, Environment]:
-    """The process that each step needs; where either Keras will do, it is that of another step."""
-    found = {
-        node.id: _environment_of(node, node.spec.values(given))
-        for node in pipeline.components
-        if isinstance(node, BaseComponent)
-    }
-    keras = next((one.keras for one in found.values() if one.keras), None)
-    return {
-        node_id: replace(one, keras=keras) if one.tensorflow and not one.keras else one
-        for node_id, one in found.items()
-    }
-
-
-def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environment:
-    """The process that a step needs; one of ours that loads no user code needs little."""
-    code = node.user_code(parameters)
-    if code is None:
-        return Environment(tensorflow=node.USES_TENSORFLOW, preload=node.PRELOAD)
-    paths = _import_paths()
-    file = code.module_file or (code.module and find_module(code.module, paths))
-    chosen = choose_keras(file, explicit=code.keras, environ=users_environ(), import_paths=paths)
-    if code.python:
-        return _environment_elsewhere(node, resolve_python(code.python), chosen)
-    chosen = replace(chosen, cluster=cluster_for(node.workers, file, chosen, paths))
-    if node.USES_TENSORFLOW and not chosen.tensorflow:
-        chosen = replace(chosen, tensorflow=True, keras=2, reason="its module names no Keras.")
-    return replace(chosen, preload=(*chosen.preload, *node.PRELOAD))
-
-
-def _environment_elsewhere(
-    node: BaseComponent, there: Interpreter, chosen: Environment
-) -> Environment:
-    """The process of a step whose code runs in another interpreter."""
-    if chosen.tensorflow and not there.tensorflow:
-        raise StokerError(
-            f"{node.id} needs TensorFlow, and there is none in {there.path}. Install it there, or "
-            "make an environment that has it: stoker env create tf-2.15."
-        )
-    return Environment(
-        tensorflow=chosen.tensorflow, python=there.path, reason=f"{there}, at {there.path}"
-    )
-
-
-def _import_paths() -> tuple[str, ...]:
-    return tuple(path or os.getcwd() for path in sys.path)
 
 
 def _from_outside(artifact: Artifact) -> Artifact:
