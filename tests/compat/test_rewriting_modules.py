@@ -48,24 +48,43 @@ def run_fn(fn_args):
 
 ESTIMATOR = """
 import tensorflow as tf
+import tensorflow_model_analysis as tfma
 from tfx.components.trainer.rewriting import converters, rewriter_factory
 
 _FEATURES = ['bill_length_mm', 'bill_depth_mm']
-_SPEC = {key: tf.io.FixedLenFeature([1], tf.float32, 0.0) for key in _FEATURES}
+_SPEC = {key: tf.io.VarLenFeature(tf.float32) for key in _FEATURES}
+
+
+def _features(examples):
+    parsed = tf.io.parse_example(examples, _SPEC)
+    return {
+        key: tf.sparse.to_dense(tf.SparseTensor(
+            column.indices, column.values, [column.dense_shape[0], 1]), 20.0)
+        for key, column in parsed.items()
+    }
+
+
+def _labels(examples):
+    species = tf.io.parse_example(examples, {'species': tf.io.FixedLenFeature([1], tf.string)})
+    return tf.cast(tf.equal(species['species'], 'Adelie'), tf.int32)
 
 
 def _input_fn(file_pattern):
-    spec = dict(_SPEC, species=tf.io.FixedLenFeature([], tf.string))
-    dataset = tf.data.experimental.make_batched_features_dataset(
-        file_pattern, 20, spec, num_epochs=None,
-        reader=lambda files: tf.data.TFRecordDataset(files, compression_type='GZIP'))
-    return dataset.map(lambda row: (row, tf.cast(row.pop('species') == 'Adelie', tf.int32)))
+    files = tf.data.Dataset.list_files(file_pattern)
+    records = tf.data.TFRecordDataset(files, compression_type='GZIP').repeat().batch(20)
+    return records.map(lambda examples: (_features(examples), _labels(examples)))
 
 
 def _serving_input_receiver_fn():
     examples = tf.compat.v1.placeholder(tf.string, [None], name='input_example_tensor')
-    return tf.estimator.export.ServingInputReceiver(
-        tf.io.parse_example(examples, _SPEC), {'examples': examples})
+    return tf.estimator.export.ServingInputReceiver(_features(examples), {'examples': examples})
+
+
+def _eval_input_receiver_fn():
+    examples = tf.compat.v1.placeholder(tf.string, [None], name='input_example_tensor')
+    return tfma.export.EvalInputReceiver(
+        features=_features(examples), labels=_labels(examples),
+        receiver_tensors={'examples': examples})
 
 
 def trainer_fn(trainer_fn_args, schema):
@@ -83,7 +102,7 @@ def trainer_fn(trainer_fn_args, schema):
             lambda: _input_fn(trainer_fn_args.train_files), max_steps=20),
         'eval_spec': tf.estimator.EvalSpec(
             lambda: _input_fn(trainer_fn_args.eval_files), steps=2, exporters=[exporter]),
-        'eval_input_receiver_fn': None,
+        'eval_input_receiver_fn': _eval_input_receiver_fn,
     }
 """
 
@@ -94,7 +113,7 @@ def test_a_module_that_rewrites_its_model_runs_as_it_is(tmp_path, penguins):
     serving = Path(run.outputs["Trainer"]["model"][0].uri, "Format-Serving")
     assert {file.name for file in serving.iterdir()} == {"assets", "rewriting.json", "tflite"}
     report = Report.read(str(serving))
-    assert report.compared_on == "140 eval examples"
+    assert report.compared_on == "139 eval examples"  # one has no value where one is parsed
     assert report.largest_difference <= report.tolerance
     assert report.inputs["bill_depth_mm"]["meaning"] == "the feature 'bill_depth_mm'"
 
