@@ -91,6 +91,13 @@ def test_a_schema_of_your_own_is_imported(tmp_path):
     assert "SchemaGen" not in [step.id for step in steps]
 
 
+def test_workers_need_a_module_for_several_processes(stoker, here):
+    data = ("--data", PENGUIN / "data", "--steps", 1, "--workers", 2)
+    result = stoker("train", PENGUIN / "module.py", *data)
+    assert result.code != 0
+    assert "would train 2 separate models" in result.err
+
+
 @pytest.mark.tf
 def test_a_model_is_trained_from_one_command(stoker, here):
     shutil.copytree(PENGUIN, here / "penguin")

@@ -151,6 +151,15 @@ def test_one_process_alone_may_begin_again_too(gang):
 
 
 @pytest.mark.slow
+def test_gpu_memory_grows_unless_the_user_says_otherwise(gang, monkeypatch):
+    body = '(notes / f"growth.{attempt}").write_text(os.environ["TF_FORCE_GPU_ALLOW_GROWTH"])'
+    gang.train(body, workers=None)
+    monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", "false")
+    gang.train(body, workers=None)
+    assert [(gang.notes / f"growth.{number}").read_text() for number in (0, 1)] == ["true", "false"]
+
+
+@pytest.mark.slow
 def test_what_a_process_started_ends_with_it(gang):
     body = (
         "import subprocess\n"
