@@ -13,8 +13,6 @@ import os
 import secrets
 from typing import Any
 
-import numpy as np
-
 __all__ = ["cluster", "entropy", "fresh_seed", "set_entropy"]
 
 _given: list[int] = []
@@ -23,8 +21,7 @@ _numbers = itertools.count()
 
 def fresh_seed() -> int:
     """The seed of the next shuffle."""
-    state = np.random.SeedSequence([entropy(), next(_numbers)]).generate_state(1, np.uint64)
-    return int(state[0] >> 1)
+    return _hashed(f"{entropy()} {next(_numbers)}")
 
 
 def entropy() -> int:
@@ -51,4 +48,8 @@ def _drawn() -> int:
     addresses = json.dumps(cluster(), sort_keys=True)
     if addresses == "{}":
         return secrets.randbits(63)
-    return int.from_bytes(hashlib.sha256(addresses.encode()).digest()[:7], "big")
+    return _hashed(addresses)
+
+
+def _hashed(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
