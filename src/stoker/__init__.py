@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         StoreError,
     )
     from stoker.launchers.in_process import InProcess
+    from stoker.launchers.on_ray import OnRay
     from stoker.launchers.processes import Processes
     from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
     from stoker.proto.pusher_pb2 import PushDestination
@@ -111,6 +112,7 @@ __all__ = [
     "MissingPart",
     "ModelRejected",
     "NothingWritten",
+    "OnRay",
     "OutputArtifact",
     "OutputDict",
     "Parameter",
@@ -185,6 +187,7 @@ _HOMES = {
         *("RewriteFailed", "StepFailed", "StokerError", "StoreError"),
     ),
     "stoker.launchers.in_process": ("InProcess",),
+    "stoker.launchers.on_ray": ("OnRay",),
     "stoker.launchers.processes": ("Processes",),
     "stoker.metadata.config": ("StoreConfig", "sqlite_metadata_connection_config"),
     "stoker.proto.pusher_pb2": ("PushDestination",),

@@ -81,8 +81,9 @@ class LocalDagRunner:
         given = {**(parameters or {}), **_interception.parameters}
         forced = {*force, *_interception.force}
         fresh = fresh or _interception.fresh
+        launcher = _interception.launcher or self._launcher or Processes()
         with listening():
-            run = _run(pipeline, given, forced, fresh, self._launcher or Processes())
+            run = _run(pipeline, given, forced, fresh, launcher)
         _interception.runs.append(run)
         return run
 
@@ -94,6 +95,7 @@ class _Interception:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     force: Collection[str] = ()
     fresh: bool = False
+    launcher: Launcher | None = None
     runs: list[Run] = field(default_factory=list)
 
 
@@ -102,11 +104,14 @@ _interception = _Interception()
 
 @contextlib.contextmanager
 def intercept(
-    parameters: Mapping[str, Any], force: Collection[str] = (), fresh: bool = False
+    parameters: Mapping[str, Any],
+    force: Collection[str] = (),
+    fresh: bool = False,
+    launcher: Launcher | None = None,
 ) -> Iterator[list[Run]]:
     """Take over the runs that are started inside: add to them, and keep their results."""
     global _interception
-    _interception = _Interception(parameters, force, fresh)
+    _interception = _Interception(parameters, force, fresh, launcher)
     try:
         yield _interception.runs
     finally:

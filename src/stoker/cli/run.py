@@ -12,6 +12,9 @@ import click
 import stoker
 from stoker.cli.options import fresh_option, names_and_values
 from stoker.errors import StokerError
+from stoker.launchers import Launcher
+from stoker.launchers.on_ray import OnRay
+from stoker.launchers.processes import Processes
 from stoker.runner import intercept
 
 __all__ = ["run"]
@@ -36,12 +39,25 @@ _OURS = os.path.dirname(os.path.abspath(stoker.__file__)) + os.sep
     help="Run this step even if nothing changed; may be given several times.",
 )
 @fresh_option
+@click.option(
+    "--on",
+    "where",
+    type=click.Choice(["processes", "ray"]),
+    help="Where the steps run, whatever the file says: on this machine, or on a Ray cluster.",
+)
+@click.option(
+    "--address",
+    metavar="HOST:PORT",
+    help="The Ray cluster; else that of RAY_ADDRESS, or one on this machine for this run.",
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
     file: str,
     parameters: dict[str, str],
     force: tuple[str, ...],
     fresh: bool,
+    where: str | None,
+    address: str | None,
     arguments: tuple[str, ...],
 ) -> int:
     """Run a pipeline FILE.
@@ -51,7 +67,8 @@ def run(
     path = os.path.abspath(file)
     sys.argv = [path, *arguments]
     sys.path.insert(0, os.path.dirname(path))
-    with intercept(parameters, force=force, fresh=fresh) as runs:
+    launcher = _launcher(where, address)
+    with intercept(parameters, force=force, fresh=fresh, launcher=launcher) as runs:
         code = _run_as_main(path, file)
         if not runs and not code:
             raise ValueError(
@@ -59,6 +76,14 @@ def run(
                 'if __name__ == "__main__": or in the function that it calls there.'
             )
     return code
+
+
+def _launcher(where: str | None, address: str | None) -> Launcher | None:
+    if address and where != "ray":
+        raise click.UsageError("--address is that of a Ray cluster: use it with --on ray.")
+    if where == "ray":
+        return OnRay(address)
+    return Processes() if where else None
 
 
 def _run_as_main(path: str, shown: str) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from stoker.task import Member, Workers
 
-__all__ = ["free_addresses", "shares"]
+__all__ = ["free_addresses", "num_cpus", "share_on_node", "shares"]
 
 _THREADS = "TF_NUM_INTRAOP_THREADS"
 _GPUS = "CUDA_VISIBLE_DEVICES"
@@ -36,7 +36,7 @@ def shares(members: Sequence[Member], workers: Workers) -> list[dict[str, str]]:
         if member.role == "worker" or (member.role == "chief" and not coordinates)
     ]
     gpus = _split(_gpus(os.environ), workers)
-    threads = workers.cpus_each or max(1, _num_cpus() // workers.count)
+    threads = workers.cpus_each or max(1, num_cpus() // workers.count)
     cpus = {} if _THREADS in os.environ else {_THREADS: str(threads)}
     return [
         {**cpus, _GPUS: ",".join(gpus[training.index(member)]) if member in training else ""}
@@ -44,7 +44,15 @@ def shares(members: Sequence[Member], workers: Workers) -> list[dict[str, str]]:
     ]
 
 
-def _num_cpus() -> int:
+def share_on_node(workers: Workers, num_cpus_left: int, gpus: Sequence[str]) -> dict[str, str]:
+    """The same for one member, where somebody else has dealt out processors and GPUs."""
+    threads = workers.cpus_each or max(1, num_cpus_left)
+    cpus = {} if _THREADS in os.environ else {_THREADS: str(threads)}
+    return {**cpus, _GPUS: ",".join(gpus)}
+
+
+def num_cpus() -> int:
+    """The processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

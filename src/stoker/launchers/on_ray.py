@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launcher for many machines: tasks run on the nodes of a Ray cluster, gangs across them.
+
+    runner ──a placement group, an actor per member──▶ Host ──as `processes` does──▶ worker
+       ▲                                                │
+       └──────── what there is to tell, when asked ◀────┘
+
+Hosts stay for the next task as long as it needs no others, so that TensorFlow is imported once on
+each. A host that is lost takes the whole placement with it; the next one is on nodes that are left.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from stoker.errors import StepFailed
+from stoker.launchers import Watcher
+from stoker.launchers.gang import LOST, is_for_gang, run_gang
+from stoker.launchers.ray_host import Greeting, Host, Message
+from stoker.launchers.ray_session import connect, load_ray
+from stoker.launchers.shares import share_on_node
+from stoker.launchers.shipping import Shipment, packed
+from stoker.task import Environment, Failure, Member, Outcome, Task, Workers
+
+__all__ = ["Bundle", "OnRay", "bundles_for"]
+
+Bundle = dict[str, float]
+"""What Ray reserves for one member, by the names that Ray gives to it."""
+
+_ANSWER_SECONDS = 10.0
+_SAVING_SECONDS = 45.0
+_PASSED_ON = ("KERAS_", "STOKER_", "TF_", "XLA_")
+_NUM_CALLS = 4  # of a host, at the same time: one that listens, one that ends it, and room
+
+
+class OnRay:
+    """Runs each task on a node of a Ray cluster, and the workers of a Trainer on several.
+
+    `address` is that of a cluster; without one, and without RAY_ADDRESS, Ray is started on this
+    machine and stopped at the end of the run. A task waits `wait_seconds` for room on the cluster.
+    """
+
+    def __init__(self, address: str | None = None, *, wait_seconds: float = 300.0) -> None:
+        load_ray()  # whoever has it not is told now
+        self._address = address
+        self._wait_seconds = wait_seconds
+        self._connection: contextlib.ExitStack | None = None
+        self._placement: _Placement | None = None
+
+    def prepare(self, environments: Iterable[Environment]) -> None:
+        """Connect, and have one host import what the tasks will need."""
+        placement = self._placement_for([Member(role="chief")], Workers())
+        placement.actors[0].prepare.remote(list(environments))
+
+    def launch(self, task: Task, watcher: Watcher) -> Outcome:
+        """Run a task on the cluster; Ctrl-C stops it and gives a canceled Outcome."""
+        if not is_for_gang(task):
+            task = replace(task, retries=0)  # what it has written may be all there is
+        return run_gang(task, watcher, _Room(self._placement_for, task))
+
+    def close(self) -> None:
+        """Leave nothing running on the cluster, and end it if it is ours."""
+        if self._placement:
+            self._placement.release()
+            self._placement = None
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def _placement_for(self, members: Sequence[Member], workers: Workers) -> "_Placement":
+        """The hosts that are there, if they are what is needed, or new ones."""
+        if self._connection is None:
+            with contextlib.ExitStack() as connecting:
+                connecting.enter_context(connect(self._address))
+                self._connection = connecting.pop_all()
+        total_cpus = load_ray().cluster_resources().get("CPU", 0.0)
+        bundles = bundles_for(members, workers, total_cpus)
+        if self._placement and not self._placement.fits(bundles):
+            self._placement.release()
+            self._placement = None
+        if self._placement is None:
+            self._placement = _placed(bundles, self._wait_seconds)
+        return self._placement
+
+
+def bundles_for(members: Sequence[Member], workers: Workers, total_cpus: float) -> list[Bundle]:
+    """What Ray is to reserve for each member.
+
+    Unless the user says how many, a processor each, or an equal share where there are fewer.
+    """
+    share = int(100 * total_cpus / len(members)) / 100
+    cpus = workers.cpus_each or max(0.01, min(1.0, share))
+    gpus = {"GPU": float(workers.gpus_each)} if workers.gpus_each else {}
+    return [
+        {"CPU": float(cpus), **(gpus if member.role in ("chief", "worker") else {})}
+        for member in members
+    ]
+
+
+class _Placement:
+    """What Ray has reserved, and the hosts in it."""
+
+    def __init__(self, bundles: Sequence[Bundle]) -> None:
+        self._ray = load_ray()
+        self._bundles = list(bundles)
+        self._group = self._ray.util.placement_group(self._bundles, strategy="PACK")
+        self.actors: list[Any] = []
+        self.greetings: list[Greeting] = []
+
+    def fill(self, seconds: float) -> bool:
+        """Start the hosts when there is room; whether that was so in time, and all are up."""
+        until = time.monotonic() + seconds
+        while not self._group.wait(1):  # Ctrl-C is heard once a second
+            if time.monotonic() > until:
+                return False
+        variables = {
+            name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)
+        }
+        self.actors = [
+            self._host(index).remote(os.getcwd(), variables) for index in range(len(self._bundles))
+        ]
+        return self._greet(max(_ANSWER_SECONDS, until - time.monotonic()))
+
+    def fits(self, bundles: Sequence[Bundle]) -> bool:
+        """Whether the first of these hosts are what is needed, and all are there."""
+        return self._bundles[: len(bundles)] == bundles and self._greet(_ANSWER_SECONDS)
+
+    def release(self) -> None:
+        """End the hosts, and give back what was reserved."""
+        ends = [actor.close.remote() for actor in self.actors]
+        if ends:
+            self._ray.wait(ends, num_returns=len(ends), timeout=_ANSWER_SECONDS)
+        for actor in self.actors:
+            self._ray.kill(actor)
+        self._ray.util.remove_placement_group(self._group)
+
+    def _host(self, index: int) -> Any:
+        scheduling = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(
+            self._group, placement_group_bundle_index=index
+        )
+        bundle = self._bundles[index]
+        return self._ray.remote(Host).options(
+            num_cpus=bundle["CPU"],
+            num_gpus=bundle.get("GPU", 0),
+            max_concurrency=_NUM_CALLS,
+            scheduling_strategy=scheduling,
+        )
+
+    def _greet(self, seconds: float) -> bool:
+        calls = [actor.greet.remote() for actor in self.actors]
+        try:
+            self.greetings = self._ray.get(calls, timeout=seconds)
+        except self._ray.exceptions.RayError:
+            return False
+        return True
+
+
+def _placed(bundles: Sequence[Bundle], wait_seconds: float) -> _Placement:
+    """New hosts, as soon as there is room; those on a node that goes meanwhile are given up."""
+    deadline = time.monotonic() + wait_seconds
+    while (left := deadline - time.monotonic()) > 0:
+        with contextlib.ExitStack() as undo:
+            placement = _Placement(bundles)
+            undo.callback(placement.release)
+            if placement.fill(left):
+                undo.pop_all()
+                return placement
+    raise StepFailed(_no_room(bundles, wait_seconds))
+
+
+def _no_room(bundles: Sequence[Bundle], wait_seconds: float) -> str:
+    total = load_ray().cluster_resources()
+    needed = ", ".join(
+        f"{sum(bundle.get(name, 0) for bundle in bundles):g} {name}" for name in bundles[0]
+    )
+    there = ", ".join(f"{total.get(name, 0):g} {name}" for name in bundles[0])
+    return (
+        f"Ray had no room within {wait_seconds:.0f} s for {len(bundles)} processes with {needed}; "
+        f"the whole cluster has {there}. Ask for less with Workers(cpus_each=…, gpus_each=…), or "
+        "wait longer: OnRay(wait_seconds=…)."
+    )
+
+
+class _Room:
+    """Where the members of one gang run."""
+
+    def __init__(
+        self, placement_for: Callable[[Sequence[Member], Workers], _Placement], task: Task
+    ) -> None:
+        self._placement_for = placement_for
+        self._environment = task.environment
+        self._code = packed(task)
+
+    def seats(self, members: Sequence[Member], workers: Workers) -> list["_Seat"]:
+        """Seats on the nodes that have room."""
+        placement = self._placement_for(members, workers)
+        nodes = [greeting.node for greeting in placement.greetings]
+        found = list(zip(placement.actors, placement.greetings, strict=True))[: len(members)]
+        for actor, _ in found:
+            actor.prepare.remote([self._environment])
+        return [
+            _Seat(
+                actor,
+                code=self._code,
+                address=greeting.address,
+                variables=share_on_node(
+                    workers, greeting.num_cpus // nodes.count(greeting.node), greeting.gpus
+                ),
+            )
+            for actor, greeting in found
+        ]
+
+
+class _Seat:
+    """A place for one member on a node, reached through the host there."""
+
+    def __init__(
+        self, actor: Any, *, code: Shipment, address: str, variables: dict[str, str]
+    ) -> None:
+        self.address = address
+        self.variables = variables
+        self.where = f"not started, node {address.rpartition(':')[0]}"
+        self._ray = load_ray()
+        self._actor = actor
+        self._code = code
+        self._used: float | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self, task: Task, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
+        """Have the host start the process, and follow it in a thread."""
+        arguments = (task.to_json(), watcher, done)
+        self._thread = threading.Thread(target=self._follow, args=arguments, daemon=True)
+        self._thread.start()
+
+    def cpu_seconds(self) -> float | None:
+        """What the host has told last: it stands still if the host does."""
+        return self._used
+
+    def stop(self) -> None:
+        """End the process and what it started: politely, then not."""
+        self._ask(self._actor.stop, _SAVING_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process and what it started; a host that does not answer is ended with it."""
+        if self._thread is None:
+            return
+        if not self._ask(self._actor.kill, _ANSWER_SECONDS):
+            self._ray.kill(self._actor)
+        self._thread.join(_ANSWER_SECONDS)
+
+    def _ask(self, method: Any, seconds: float) -> bool:
+        try:
+            self._ray.get(method.remote(), timeout=seconds)
+        except self._ray.exceptions.RayError:
+            return False
+        return True
+
+    def _follow(self, task: str, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
+        """Pass on what the host tells until there is no more."""
+        try:
+            self._ray.get(self._actor.start.remote(task, self._code))
+            while True:
+                for message in self._ray.get(self._actor.listen.remote()):
+                    if message == ("ended", None):
+                        return
+                    self._pass_on(message, watcher, done)
+        except self._ray.exceptions.RayTaskError as error:
+            done(Outcome(failure=Failure(kind=LOST, message=f"It did not start: {error.cause}")))
+        except self._ray.exceptions.RayError as error:  # its process or its node is gone
+            what, _, _ = str(error).strip().partition("\n")
+            done(Outcome(failure=Failure(kind=LOST, message=f"Ray has lost it: {what}")))
+
+    def _pass_on(self, message: Message, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
+        match message:
+            case ("output" | "error" as stream, data):
+                watcher.output(data, error=stream == "error")
+            case ("event", record):
+                watcher.event(record)
+            case ("outcome", text):
+                done(Outcome.from_json(text))
+            case ("seen", (used, where)):
+                self._used, self.where = used, where

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs on a node of Ray: an actor that starts workers there, as `processes` does at home.
+
+`on_ray` asks it to start a task, and then again and again what there is to tell. Workers end with
+their host, and a host ends with the runner.
+"""
+
+import contextlib
+import os
+import queue
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stoker.launchers.processes import Processes
+from stoker.launchers.ray_session import load_ray
+from stoker.launchers.shares import num_cpus
+from stoker.launchers.shipping import Shipment, unpacked
+from stoker.task import Environment, Member, Outcome, Task, Workers
+
+__all__ = ["Greeting", "Host", "Message"]
+
+Message = tuple[str, Any]
+"""("output" | "error", bytes), ("event", dict), ("outcome", JSON), ("seen", (processor seconds,
+where)), or ("ended", None)."""
+
+_LISTEN_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting:
+    """What a host has to offer to its next task."""
+
+    node: str
+    """The address of its node."""
+    num_cpus: int
+    """The processors of the whole node."""
+    gpus: list[str]
+    """The GPUs that Ray has given to this host alone."""
+    address: str
+    """`host:port`, held until the task starts."""
+
+
+class Host:
+    """An actor on one node, which runs one task at a time in a process of its own."""
+
+    def __init__(self, folder: str, variables: Mapping[str, str]) -> None:
+        """`folder` and `variables` are the runner's, where they mean something here."""
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+        os.environ.update(variables)
+        self._node: str = load_ray().util.get_node_ip_address()
+        self._launcher = Processes()
+        self._seat = self._new_seat()
+        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._port: socket.socket | None = None
+
+    def greet(self) -> Greeting:
+        """Say what is here for the next task."""
+        self._let_go()
+        self._port = socket.socket()
+        self._port.bind((self._node, 0))
+        return Greeting(
+            node=self._node,
+            num_cpus=num_cpus(),
+            gpus=[str(one) for one in load_ray().get_gpu_ids()],
+            address="{}:{}".format(*self._port.getsockname()),
+        )
+
+    def prepare(self, environments: list[Environment]) -> None:
+        """Have TensorFlow imported before it is needed."""
+        self._launcher.prepare(environments)
+
+    def start(self, task_json: str, code: Shipment) -> None:
+        """Start a task in a process of its own."""
+        task = Task.from_json(task_json)
+        folder = os.path.join(tempfile.gettempdir(), f"stoker-code-{os.getpid()}")
+        task, came_from = unpacked(task, code, folder)
+        messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._messages = messages
+        self._seat = self._new_seat()
+        self._let_go()
+
+        def done(outcome: Outcome) -> None:
+            files = [path.removeprefix(came_from) for path in outcome.loaded_files]
+            messages.put(("outcome", replace(outcome, loaded_files=files).to_json()))
+
+        self._seat.start(task, _Teller(messages), done)
+
+    def listen(self) -> list[Message]:
+        """What has happened since the last time, after a moment in which nothing did."""
+        found: list[Message] = []
+        with contextlib.suppress(queue.Empty):
+            found.append(self._messages.get(timeout=_LISTEN_SECONDS))
+            while True:
+                found.append(self._messages.get_nowait())
+        used = self._seat.cpu_seconds()
+        where = self._seat.where.replace("this machine", f"node {self._node}")
+        return [*found, ("seen", (used, where))]
+
+    def stop(self) -> None:
+        """End the task's process, politely at first."""
+        self._seat.stop()
+
+    def kill(self) -> None:
+        """End the task's process, and tell that nothing more will come."""
+        self._seat.kill()
+        self._messages.put(("ended", None))
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        self._seat.kill()
+        self._launcher.close()
+
+    def _new_seat(self) -> Any:
+        (seat,) = self._launcher.seats([Member(role="chief")], Workers())
+        return seat
+
+    def _let_go(self) -> None:
+        if self._port:
+            self._port.close()
+            self._port = None
+
+
+class _Teller:
+    """Keeps what a worker prints and reports until the runner asks for it."""
+
+    def __init__(self, messages: queue.SimpleQueue[Message]) -> None:
+        self._messages = messages
+
+    def output(self, data: bytes, *, error: bool) -> None:
+        self._messages.put(("error" if error else "output", data))
+
+    def event(self, record: dict[str, Any]) -> None:
+        self._messages.put(("event", record))

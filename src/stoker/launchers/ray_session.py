@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Ray that `on_ray` uses: a cluster that is there, or one of our own that ends with the run.
+
+One of our own listens on loopback only, asks for a token that is made for it, has no dashboard and
+tells nobody that it is used.
+"""
+
+import contextlib
+import functools
+import importlib
+import os
+import secrets
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from stoker.errors import MissingPart, StokerError
+
+__all__ = ["connect", "load_ray"]
+
+_LOOPBACK = "127.0.0.1"
+_OBJECT_STORE_BYTES = 100 << 20  # what passes through it are tasks, reports and lines of logs
+_QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
+
+
+def load_ray() -> Any:
+    """The package `ray`, which is not for those who do not use it."""
+    try:
+        return importlib.import_module("ray")
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise MissingPart(
+            "OnRay needs ray, which is not installed: pip install 'stoker[ray]'.", name="ray"
+        ) from error
+
+
+@contextlib.contextmanager
+def connect(address: str | None) -> Iterator[None]:
+    """Inside, this process is connected to Ray: at an address, else at RAY_ADDRESS, else our own.
+
+    A program that has connected itself stays connected to where it is.
+    """
+    ray = load_ray()
+    if ray.is_initialized():
+        yield
+        return
+    address = address or os.environ.get("RAY_ADDRESS")
+    with contextlib.ExitStack() as stack:
+        stack.callback(ray.shutdown)
+        with _signals_as_they_are():
+            if address:
+                _join(ray, address)
+            else:
+                stack.enter_context(_as_our_own())
+                _start(ray)
+        yield
+
+
+def _join(ray: Any, address: str) -> None:
+    try:
+        ray.init(address=address, **_QUIET)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise StokerError(
+            f"Cannot reach Ray at {address}: {error} Check the address, and, where the cluster "
+            "asks for a token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN."
+        ) from error
+
+
+def _start(ray: Any) -> None:
+    with _on_loopback():
+        ray.init(
+            address="local",
+            _node_ip_address=_LOOPBACK,
+            include_dashboard=False,
+            object_store_memory=_OBJECT_STORE_BYTES,
+            **_QUIET,
+        )
+    at = ray.util.get_node_ip_address()
+    if at != _LOOPBACK:
+        raise StokerError(
+            f"This version of Ray ({ray.__version__}) listens at {at}, where other machines may "
+            "reach it, and not on loopback alone. Start Ray yourself, and say where it is: "
+            "OnRay(address=…)."
+        )
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """Ray takes a loopback address for a wish to be reached by others, where clusters work."""
+    constants: Any = importlib.import_module("ray._private.ray_constants")
+    before = constants.ENABLE_RAY_CLUSTER
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+
+
+@functools.cache
+def _token() -> str:
+    """One for all clusters of this process: Ray reads it once."""
+    return secrets.token_hex(32)
+
+
+@contextlib.contextmanager
+def _as_our_own() -> Iterator[None]:
+    """Inside, Ray's processes find a token and no wish to be counted; what the user says wins.
+
+    That a cluster asks for its token is what Ray itself decides, and sets, from 2.60 on.
+    """
+    names = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_USAGE_STATS_ENABLED")
+    before = {name: os.environ.pop(name, None) for name in names}
+    users = {name: value for name, value in before.items() if value is not None}
+    os.environ.update({"RAY_AUTH_TOKEN": _token(), "RAY_USAGE_STATS_ENABLED": "0", **users})
+    try:
+        yield
+    finally:
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(users)
+
+
+@contextlib.contextmanager
+def _signals_as_they_are() -> Iterator[None]:
+    """Ray would end the program at SIGTERM, without a chance to save or to record anything."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)

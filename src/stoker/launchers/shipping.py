@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The user's own code on its way to another machine: a module, its neighbours, a pipeline file.
+
+Where a machine has the same files at the same paths, as on shared storage, those are used.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from stoker.task import Task
+from stoker.user_module.fingerprint import files_of
+from stoker.user_module.imports import find_module, is_installed
+
+__all__ = ["Shipment", "packed", "unpacked"]
+
+Shipment = Mapping[str, bytes]
+"""Files by the paths that they have at home."""
+
+
+def packed(task: Task) -> Shipment:
+    """The user's files that a task loads, as far as their text tells."""
+    roots = [path for path in _named_files(task) if not is_installed(path)]
+    files = {file for root in roots for file in files_of(root, task.import_paths)}
+    return {path: content for path in sorted(files) if (content := _content(path)) is not None}
+
+
+def unpacked(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
+    """The task as it is here, and what to take from the front of a path for that at home.
+
+    Files that are not here come to `folder`, below their paths at home.
+    """
+    if all(_content(path) == content for path, content in code.items()):
+        return task, ""
+    for path, content in code.items():
+        here = folder + path
+        os.makedirs(os.path.dirname(here), exist_ok=True)
+        with open(here, "wb") as file:
+            file.write(content)
+    moved = replace(
+        task,
+        executor=_moved(task.executor, code, folder),
+        artifact_classes={
+            name: _moved(where, code, folder) for name, where in task.artifact_classes.items()
+        },
+        parameters={
+            name: _moved(value, code, folder) if isinstance(value, str) else value
+            for name, value in task.parameters.items()
+        },
+        import_paths=tuple(
+            path
+            for at_home in task.import_paths
+            for path in (folder + at_home, at_home)
+            if path == at_home or os.path.isdir(path)
+        ),
+    )
+    return moved, folder
+
+
+def _named_files(task: Task) -> Iterator[str]:
+    """The files that a task names: `file.py:Name`, `package.module:Name`, `package.module.name`."""
+    module_file = task.parameters.get("module_file")
+    if isinstance(module_file, str):
+        yield os.path.abspath(module_file)
+    functions = [
+        value.rpartition(".")[0]
+        for name, value in task.parameters.items()
+        if name.endswith("_fn") and isinstance(value, str)
+    ]
+    places = [
+        where.rpartition(":")[0] for where in (task.executor, *task.artifact_classes.values())
+    ]
+    for place in (*functions, *places):
+        if place.endswith(".py"):
+            yield place
+        elif (
+            place
+            and not place.startswith("stoker.")
+            and (found := find_module(place, task.import_paths))
+        ):
+            yield found
+
+
+def _moved(text: str, code: Shipment, folder: str) -> str:
+    """A path, or `path:Name`, where it is here."""
+    path, colon, name = text.partition(":")
+    return (
+        f"{folder}{os.path.abspath(path)}{colon}{name}" if os.path.abspath(path) in code else text
+    )
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
