@@ -7,6 +7,7 @@ import pytest
 
 from stoker.dsl import Pipeline
 from stoker.errors import StepFailed
+from stoker.held_dirs import hold
 from stoker.liveness import hold_run_lock
 from stoker.metadata.store import Store
 
@@ -48,6 +49,15 @@ def test_scratch_files_go_with_the_run_that_held_its_lock(stoker, root, run):
         assert scratch not in removed(stoker)
     assert scratch in removed(stoker)
     assert not scratch.exists()
+
+
+def test_checkpoints_go_when_no_run_is_at_the_work(stoker, root, run):
+    checkpoints = root / ".stoker" / "checkpoints" / "Trainer" / "0123456789abcdef"
+    with hold(str(checkpoints), otherwise=""):
+        assert checkpoints not in removed(stoker)
+    checkpoints.mkdir()  # as a run that was stopped leaves it
+    assert checkpoints in removed(stoker)
+    assert not checkpoints.exists()
 
 
 def test_a_lock_that_nobody_holds_is_removed_once_no_run_can_be_starting(stoker, root, run):

@@ -82,8 +82,20 @@ def test_values_that_would_need_pickle_are_refused(shelf):
     assert shelf.newest() is None
 
 
-def test_the_first_one_is_due_after_some_seconds():
-    assert Pace(None, now=100.0).next == 105.0
+def test_the_first_one_is_due_after_some_seconds_and_a_large_one_later():
+    pace = Pace(None, now=100.0)
+    assert pace.next == 105.0
+    assert not pace.allows(0, now=104.0)
+    assert pace.allows(0, now=105.0)
+    assert not pace.allows(10**9, now=105.0)
+    assert pace.next > 300
+
+
+def test_what_one_took_counts_more_than_what_was_guessed():
+    pace = Pace(None, now=0.0)
+    pace.wrote(began=10.0, ended=10.3)
+    assert pace.next == pytest.approx(10.3 + 0.3 / 0.015)
+    assert pace.allows(10**12, now=pace.next)
 
 
 @pytest.mark.parametrize("cost", [0.001, 0.05, 0.5, 20.0])
@@ -99,6 +111,7 @@ def test_checkpoints_cost_less_than_two_percent_of_the_time(cost):
 def test_the_user_may_say_how_often():
     pace = Pace(60.0, now=0.0)
     assert pace.next == 60.0
+    assert pace.allows(10**12, now=60.0)
     pace.wrote(began=60.0, ended=90.0)
     assert pace.next == 150.0
 

@@ -17,7 +17,7 @@ import tensorflow as tf  # noqa: E402
 from stoker.progress import Console  # noqa: E402
 from stoker.user_module.fn_args import FnArgs  # noqa: E402
 from stoker.watching import log_metrics, watch  # noqa: E402
-from stoker.watching.keras_fit import _callback_class  # noqa: E402
+from stoker.watching.keras_fit import _as_callback, _FitWatch  # noqa: E402
 from stoker.watching.session import Session  # noqa: E402
 
 keras = tf.keras
@@ -89,7 +89,7 @@ def main():
     console.close()
     result = {"reports": reports, "epochs_seen": Seen.epochs}
     if WAY == "keras2":
-        callback = _callback_class(keras)(Session(fn_args, report), None)
+        callback = _as_callback(keras, _FitWatch)(Session(fn_args, report), {})
         callbacks = keras.callbacks.CallbackList([callback], add_history=True)
         result["logs_stay_tensors"] = callbacks._batch_hooks_support_tf_logs
     (FOLDER / "result.json").write_text(json.dumps(result))

@@ -29,6 +29,7 @@ _NUM_KEPT = 2
 _SHARE = 0.015
 """Of the time of a training, what its checkpoints may take."""
 _LEAST_SECONDS = 5.0
+_GUESSED_SECONDS, _GUESSED_BYTES_PER_SECOND = 0.075, 2e8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +103,24 @@ class Pace:
 
     def __init__(self, seconds: float | None, *, now: float) -> None:
         self._seconds = seconds
+        self._is_guessed = seconds is None
         self.begin(now=now)
 
     def begin(self, *, now: float) -> None:
         """Nothing is lost if the training is stopped now."""
+        self._began = now
         self.next = now + (_LEAST_SECONDS if self._seconds is None else self._seconds)
+
+    def allows(self, num_bytes: int, *, now: float) -> bool:
+        """Whether one of this size may be written; of the first, the cost is a guess."""
+        if self._is_guessed:
+            cost = _GUESSED_SECONDS + num_bytes / _GUESSED_BYTES_PER_SECOND
+            self.next = max(self.next, self._began + cost / _SHARE)
+        return now >= self.next
 
     def wrote(self, *, began: float, ended: float) -> None:
         """A checkpoint was written in this time."""
+        self._is_guessed = False
         seldom = max(_LEAST_SECONDS, (ended - began) / _SHARE)
         self.next = ended + (seldom if self._seconds is None else self._seconds)
 

@@ -41,9 +41,9 @@ class LoopCheckpoint:
             raise KeyboardInterrupt
 
     def _save(self, keeper: Keeper, step: int) -> None:
-        if not keeper.writes:
-            return
         began = time.perf_counter()
+        if not keeper.may_write(self._variables, now=began):
+            return
         arrays: Arrays = read_variables(self._variables)
         record = {
             "time": datetime.now().isoformat(sep=" ", timespec="seconds"),

@@ -20,7 +20,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -35,7 +35,13 @@ from stoker.watching.data_position import from_batch, why_it_restarts
 from stoker.watching.fit_loops import FitLoop, Start, fit_loop
 from stoker.watching.plain_values import Arrays, as_plain, from_plain
 from stoker.watching.random_state import read_random_state, set_random_state
-from stoker.watching.variables import OtherVariables, read_variables, set_variables, variables_of
+from stoker.watching.variables import (
+    OtherVariables,
+    num_bytes,
+    read_variables,
+    set_variables,
+    variables_of,
+)
 
 __all__ = ["SECONDS", "FitHadEnded", "FitKeeper", "Keeper", "KeptFit", "Place", "prepare_to_resume"]
 
@@ -63,7 +69,7 @@ class Keeper:
     def __init__(self, folder: str, *, say: Callable[[str, str], None]) -> None:
         seconds = os.environ.get(SECONDS)
         self.folder = folder
-        self.writes = _is_chief()
+        self._writes = _is_chief()
         self.say = say
         self.pace = Pace(float(seconds) if seconds else None, now=time.perf_counter())
         self.signals = contextlib.ExitStack()
@@ -85,6 +91,11 @@ class Keeper:
                 yield kept
         finally:
             self._is_in_fit = False
+
+    def may_write(self, variables: Sequence[Any], *, now: float) -> bool:
+        """Whether this process is the one to write, and now is the time for so much."""
+        size = num_bytes(variables)
+        return self._writes and (stop_wanted() or self.pace.allows(size, now=now))
 
     def next_loop(self) -> Shelf:
         """The shelf of a loop of the user's own, which asks from now on whether to stop."""
@@ -209,10 +220,11 @@ class KeptFit:
     # What is saved and restored
 
     def _save(self, place: Place, *, ended: bool) -> None:
-        if not self._keeper.writes:
-            return
         began = time.perf_counter()
-        arrays: Arrays = read_variables(self._variables())
+        variables = self._variables()
+        if not self._keeper.may_write(variables, now=began):
+            return
+        arrays: Arrays = read_variables(variables)
         record = {
             "what": self._what,
             "files": self._keeper.files,

@@ -4,12 +4,13 @@
 They are found in the same order in every run of the same code, and kept by their number.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["OtherVariables", "read_variables", "set_variables", "variables_of"]
+__all__ = ["OtherVariables", "num_bytes", "read_variables", "set_variables", "variables_of"]
 
 _KEY = "variable"
 
@@ -33,6 +34,11 @@ def variables_of(objects: Iterable[Any]) -> list[Any]:
         for part in _parts_here(variable)
     }
     return [variable for variable in found.values() if variable.dtype.name != "string"]
+
+
+def num_bytes(variables: Sequence[Any]) -> int:
+    """How large all of their values are."""
+    return sum(math.prod(one.shape) * one.dtype.size for one in variables)
 
 
 def read_variables(variables: Sequence[Any]) -> dict[str, np.ndarray]:

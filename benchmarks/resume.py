@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What checkpoints cost: the share of a fit's time that is spent on saving, and one of them.
+
+python benchmarks/resume.py
+
+Checkpoints are taken at the pace that Stoker chooses by itself, for SECONDS of training. Size is
+that of a checkpoint on disk: the weights, and twice as much for the slots of Adam.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from stoker.user_module.fn_args import FnArgs
+from stoker.watching import watch
+from stoker.watching.resume import KeptFit
+
+SECONDS = 25
+WIDTHS = {"small": 8, "larger": 512, "large": 2048}
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        measure(int(sys.argv[1]))
+        return
+    print("                     size, MB    one takes, ms    in a fit    of its time")
+    for keras in (2, 3):
+        environ = {
+            **os.environ,
+            "TF_USE_LEGACY_KERAS": "1" if keras == 2 else "0",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        }
+        command = [sys.executable, __file__, str(keras)]
+        subprocess.run(command, check=True, env=environ, stderr=subprocess.DEVNULL)
+
+
+def measure(keras: int) -> None:
+    times = timed_saves()
+    for name, width in WIDTHS.items():
+        times.clear()
+        with tempfile.TemporaryDirectory() as folder:
+            taken = timed_fit(compiled(width), keras=keras, folder=folder)
+            size = largest_file(folder) / 1e6
+        each, share = sum(times) / len(times) * 1e3, sum(times) / taken
+        figures = f"{size:10,.1f} {each:14,.0f} {len(times):12} {share:13.2%}"
+        print(f"Keras {keras}, {name:7} {figures}", flush=True)
+
+
+def timed_saves() -> list[float]:
+    """How long each checkpoint took, from now on."""
+    times: list[float] = []
+    save = KeptFit._save
+
+    def timed(kept: KeptFit, *args: Any, **kwargs: Any) -> None:
+        began = time.perf_counter()
+        save(kept, *args, **kwargs)
+        times.append(time.perf_counter() - began)
+
+    KeptFit._save = timed  # type: ignore[assignment, method-assign]
+    return times
+
+
+def timed_fit(model: Any, *, keras: int, folder: str) -> float:
+    import tensorflow as tf
+
+    def stop_in_time(*_: Any) -> None:
+        if time.perf_counter() - began > SECONDS:
+            model.stop_training = True
+
+    stop = tf.keras.callbacks.LambdaCallback(on_train_batch_end=stop_in_time)
+    with watch(FnArgs(checkpoint_dir=folder), keras=keras, report=lambda _: None):
+        began = time.perf_counter()
+        model.fit(batches(), steps_per_epoch=10**6, verbose=0, callbacks=[stop])
+        return time.perf_counter() - began
+
+
+def compiled(width: int) -> Any:
+    import tensorflow as tf
+
+    layers = tf.keras.layers
+    hidden = [layers.Dense(width, activation="relu") for _ in range(2)]
+    model = tf.keras.Sequential([*hidden, layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse", metrics=["mae"])
+    return model
+
+
+def batches() -> Any:
+    import tensorflow as tf
+
+    x = tf.random.stateless_uniform([256, 16], seed=[1, 2])
+    y = tf.reduce_sum(x, axis=1, keepdims=True)
+    return tf.data.Dataset.from_tensors((x, y)).repeat()
+
+
+def largest_file(folder: str) -> int:
+    paths = (os.path.join(top, name) for top, _, names in os.walk(folder) for name in names)
+    return max(os.path.getsize(path) for path in paths)
+
+
+if __name__ == "__main__":
+    main()
