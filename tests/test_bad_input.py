@@ -53,7 +53,7 @@ def train(tmp_path, examples, module, **given):
 @pytest.mark.parametrize(
     ("module", "why"),
     [
-        ("def rum_fn(fn_args): ...", r"module\.py defines no run_fn; it has rum_fn"),
+        ("def rum_fn(fn_args): ...", r"module\.py defines no run_fn or trainer_fn; it has rum_fn"),
         ("def run_fn(fn_args):\n  return (", r"SyntaxError: .*module\.py, line 2"),
         ("def run_fn(fn_args):\n  raise KeyError('colour')", "KeyError: 'colour'"),
         ("def run_fn(fn_args): ...", "wrote nothing to fn_args.serving_model_dir"),
