@@ -26,7 +26,9 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/transform.py
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/tuner.py
+	$(BIN)/python benchmarks/rewriting.py
 	$(BIN)/python benchmarks/workers.py
+	$(BIN)/python benchmarks/resume.py
 
 soak: $(INSTALLED)  ## 500 kills at random moments
 	STOKER_KILLS=500 $(BIN)/python -m pytest tests/test_crashes.py
