@@ -228,6 +228,7 @@ class _Seat:
         self._actor = actor
         self._code = code
         self._used: float | None = None
+        self._is_lost = False
         self._thread: threading.Thread | None = None
 
     def start(self, task: Task, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
@@ -249,7 +250,7 @@ class _Seat:
         """End the process and what it started; a host that does not answer is ended with it."""
         if self._thread is None:
             return
-        if not self._ask(self._actor.kill, _ANSWER_SECONDS):
+        if self._is_lost or not self._ask(self._actor.kill, _ANSWER_SECONDS):
             self._ray.kill(self._actor)
         self._thread.join(_ANSWER_SECONDS)
 
@@ -271,7 +272,8 @@ class _Seat:
                     self._pass_on(message, watcher, done)
         except self._ray.exceptions.RayTaskError as error:
             done(Outcome(failure=Failure(kind=LOST, message=f"It did not start: {error.cause}")))
-        except self._ray.exceptions.RayError as error:  # its process or its node is gone
+        except self._ray.exceptions.RayError as error:  # its host or its node is gone
+            self._is_lost = True
             what, _, _ = str(error).strip().partition("\n")
             done(Outcome(failure=Failure(kind=LOST, message=f"Ray has lost it: {what}")))
 
