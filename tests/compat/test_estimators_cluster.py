@@ -10,6 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from training import train, write
+
+from stoker.task import Workers
 
 pytestmark = pytest.mark.tf
 
@@ -88,6 +91,10 @@ def start(folder: Path, cluster: dict[str, list[str]], role: str) -> subprocess.
         )
 
 
+def saved_models(folder: Path) -> list[str]:
+    return sorted(str(file.parent.relative_to(folder)) for file in folder.rglob("saved_model.pb"))
+
+
 def test_chief_parameter_server_and_evaluator_leave_one_model(tmp_path):
     (tmp_path / "module.py").write_text(MODULE)
     (tmp_path / "schema").mkdir()
@@ -106,12 +113,21 @@ def test_chief_parameter_server_and_evaluator_leave_one_model(tmp_path):
 
     said = (tmp_path / "evaluator.txt").read_text()
     assert "This is the evaluator: the chief writes the model." in said
-    models = [str(file.relative_to(tmp_path)) for file in tmp_path.glob("model/**/saved_model.pb")]
-    assert sorted(models) == [
-        "model/Format-Serving/saved_model.pb",
-        "model/Format-TFMA/saved_model.pb",
-    ]
+    assert saved_models(tmp_path / "model") == ["Format-Serving", "Format-TFMA"]
     run = {entry.name for entry in (tmp_path / "model_run").iterdir()}
     assert run == {"Format-Serving", "Format-TFMA", "metrics.jsonl", "train", "validation"}
     metrics = (tmp_path / "model_run" / "metrics.jsonl").read_text().splitlines()
     assert {json.loads(line)["split"] for line in metrics} == {"train", "validation"}
+
+
+def test_a_trainer_brings_up_such_a_cluster_by_itself(tmp_path, penguins):
+    gang = {
+        "module_file": write(tmp_path, "gang", MODULE),
+        "workers": Workers(count=1, ps=1, evaluator=True),
+        "check": False,  # the model is not about penguins
+    }
+    run = train(tmp_path, penguins, {"gang": gang})
+    models = tmp_path / "root" / "gang" / "model"
+    (published,) = models.iterdir()
+    assert run.outputs["gang"]["model"][0].uri == str(published)
+    assert saved_models(published) == ["Format-Serving", "Format-TFMA"]

@@ -6,9 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from stoker import cache
 from stoker.components.trainer import estimator
 from stoker.components.trainer.estimator import _Training, train_estimator
 from stoker.errors import NothingWritten
+from stoker.task import Environment
 from stoker.user_module.fn_args import FnArgs
 
 FinalExporter = type("FinalExporter", (SimpleNamespace,), {})
@@ -90,3 +92,10 @@ def test_the_user_exporter_is_marked_as_done_after_its_last_export(tmp_path):
     assert not mark.exists()
     assert exporter.export(1, is_the_final_export=True) is True
     assert mark.exists()
+
+
+def test_the_version_of_the_package_is_in_the_cache_key_only_where_estimators_are_used():
+    name = "version of tensorflow-estimator"
+    with_them = cache._versions(Environment(tensorflow=True, keras=2, estimators=True))
+    assert with_them[name].startswith("2.15.")
+    assert name not in cache._versions(Environment(tensorflow=True, keras=2))
