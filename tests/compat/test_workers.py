@@ -25,6 +25,7 @@ def trained(tmp_path_factory, penguins):
         f"{name}_{how}": {
             "module_file": write(folder, name, text),
             "workers": workers,
+            "check": how == "together",
             "custom_config": {"notes": str(folder / "notes"), "name": f"{name}_{how}"},
         }
         for name, text in MODULES.items()
