@@ -5,6 +5,7 @@ Nothing is run or imported here, not even the parent package of a module.
 """
 
 import ast
+import functools
 import importlib
 import os
 import sys
@@ -220,4 +221,9 @@ def is_installed(path: str) -> bool:
     """Whether a file belongs to an installed package or to the standard library."""
     if {"site-packages", "dist-packages"} & set(path.split(os.sep)):
         return True
-    return path.startswith(sysconfig.get_path("stdlib") + os.sep)
+    return path.startswith(_standard_library())
+
+
+@functools.cache
+def _standard_library() -> str:
+    return sysconfig.get_path("stdlib") + os.sep

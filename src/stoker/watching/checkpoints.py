@@ -29,7 +29,7 @@ _NUM_KEPT = 2
 _SHARE = 0.015
 """Of the time of a training, what its checkpoints may take."""
 _LEAST_SECONDS = 5.0
-_GUESSED_SECONDS, _GUESSED_BYTES_PER_SECOND = 0.075, 2e8
+_GUESSED_SECONDS, _GUESSED_BYTES_PER_SECOND = 0.15, 2e8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
