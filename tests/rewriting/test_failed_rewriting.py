@@ -67,6 +67,8 @@ def test_a_difference_beyond_the_tolerance_is_not_kept(dense, tmp_path):
 def test_integers_need_something_to_calibrate_on():
     with pytest.raises(ValueError, match="representative_dataset"):
         TFLiteRewriter("mine", quantization_enable_full_integer=True)
+    with pytest.raises(RewriteFailed, match="tflite_int8 is calibrated on examples"):
+        rewrite("anywhere", "tflite_int8", "elsewhere")
 
 
 @pytest.mark.parametrize("model_type", [ModelType.SAVED_MODEL, ModelType.TFJS_MODEL])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stoker.errors import RewriteFailed
 from stoker.rewriting.report import Report
 from stoker.rewriting.rewriter import ModelDescription, ModelType
 from stoker.rewriting.rewriter_factory import (
@@ -104,6 +105,12 @@ def rewrite(
     """Rewrite a SavedModel into a folder, and compare both; RewriteFailed leaves no trace."""
     wanted = TARGETS[target]
     options = dict(wanted.options())
+    if options.get("quantization_enable_full_integer") and examples is None:
+        raise RewriteFailed(
+            f"{target} is calibrated on examples, and none are known for the model in "
+            f"{saved_model}. Name them: examples=example_gen.outputs['examples'] in a Rewriter, "
+            "--examples on the command line."
+        )
     if wanted.rewriter == TFLITE_REWRITER:
         options["filename"] = "model.tflite"
     rewriter: Any = create_rewriter(
