@@ -58,14 +58,14 @@ def timed_saves() -> list[float]:
         times.append(ended - began)
         wrote(pace, began=began, ended=ended)
 
-    Pace.wrote = noted  # type: ignore[method-assign]
+    Pace.wrote = noted  # type: ignore[assignment, method-assign]
     return times
 
 
 def timed_fit(model: Any, *, keras: int, folder: str) -> float:
     import tensorflow as tf
 
-    def stop_in_time(*_: Any) -> None:
+    def stop_in_time(*_: Any, **__: Any) -> None:
         if time.perf_counter() - began > SECONDS:
             model.stop_training = True
 

@@ -4,6 +4,7 @@
 They are found in the same order in every run of the same code, and kept by their number.
 """
 
+import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -69,7 +70,9 @@ def _all_of(thing: Any) -> Iterator[Any]:
     if isinstance(thing, tf.__internal__.tracking.Trackable):
         # Not TrackableView.descendants: that sorts by nothing that stays the same.
         yield from _attached_to(thing, tf.train.TrackableView(thing))
-    of_its_own = getattr(thing, "variables", ())
+    of_its_own: Any = ()
+    with contextlib.suppress(ValueError):  # a model of Keras 2 that is not built has none to tell
+        of_its_own = getattr(thing, "variables", ())
     yield from of_its_own() if callable(of_its_own) else of_its_own
 
 
