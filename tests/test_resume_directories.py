@@ -12,7 +12,7 @@ from stoker.errors import StepFailed
 from stoker.held_dirs import hold
 from stoker.launchers.in_process import InProcess
 from stoker.proto.trainer_pb2 import TrainArgs
-from stoker.runner import LocalDagRunner
+from stoker.runner import LocalDagRunner, intercept
 
 MODULE = """
 import os
@@ -100,6 +100,11 @@ def test_other_data_is_other_work(work):
 def test_a_fresh_run_ignores_what_was_left_and_removes_it(work):
     assert work.run(fresh=True) is False
     assert work.directories == []
+
+
+def test_stoker_run_can_make_any_run_a_fresh_one(work):
+    with intercept({}, fresh=True):
+        assert work.run() is False
 
 
 def test_two_runs_of_the_same_work_at_once_do_not_share_it(work):

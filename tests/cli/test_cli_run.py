@@ -58,6 +58,12 @@ def test_a_forced_step_runs_again(file, here):
     assert len(list((here / "root/write/model").iterdir())) == 2
 
 
+def test_a_fresh_run_is_an_option_and_not_the_files_own_argument(file):
+    done = stoker_run(file, "--fresh", "--mine")
+    assert done.returncode == 0, done.stderr
+    assert "arguments ['--mine']" in done.stdout
+
+
 def test_a_failed_step_shows_the_users_traceback_and_one_line(file):
     done = stoker_run(file, "--param", "text=bad")
     assert done.returncode == 1
