@@ -49,6 +49,8 @@ def test_estimators_read_their_cluster_themselves(tmp_path):
     environment = Environment(tensorflow=True, keras=2, estimators=True)
     workers = Workers(2, ps=1, evaluator=True)
     assert ask(tmp_path, "tf.estimator.RunConfig()", workers, environment) == "estimator"
+    with pytest.raises(ValueError, match=r"Have one: Workers\(2, ps=1, evaluator=True\)"):
+        ask(tmp_path, "tf.estimator.RunConfig()", Workers(2, ps=1), environment)
 
 
 @pytest.mark.parametrize(

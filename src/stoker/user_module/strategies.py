@@ -76,6 +76,11 @@ def _why_not(
         return f"ParameterServerStrategy needs parameter servers: Workers({workers.count}, ps=1)."
     if cluster == "all-reduce" and workers.ps:
         return "MultiWorkerMirroredStrategy has no use for parameter servers: leave ps out."
+    if cluster == "estimator" and not workers.evaluator:
+        return (
+            "in a cluster it is the evaluator that exports an Estimator's model. Have one: "
+            f"Workers({workers.count}{f', ps={workers.ps}' if workers.ps else ''}, evaluator=True)."
+        )
     if workers.evaluator and cluster not in ("estimator", "own"):
         return "only Estimators have an evaluator: leave it out."
     return ""

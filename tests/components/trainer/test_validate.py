@@ -49,6 +49,13 @@ def check(tmp_path):
     return run
 
 
+def test_a_model_without_any_file_is_refused(check, tmp_path):
+    (tmp_path / "model" / "Format-Serving").mkdir(parents=True)
+
+    with pytest.raises(ModelRejected, match="nothing was saved there"):
+        check()
+
+
 @pytest.fixture
 def save(tmp_path):
     """Saves a function that takes parsed features, as a signature on serialized examples."""

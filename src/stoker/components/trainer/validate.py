@@ -43,6 +43,7 @@ class ModelCheck(BaseExecutor):
     ) -> None:
         """Describe the model in its properties, or raise ModelRejected."""
         (model,) = output_dict["model"]
+        _refuse_nothing(model.uri)
         serving = _saved_models(serving_model_dir(model.uri))
         evaluation = _saved_models(eval_model_dir(model.uri))
         model.set_string_custom_property("model_type", "SavedModel" if serving else "files")
@@ -65,6 +66,14 @@ class ModelCheck(BaseExecutor):
         if signatures:
             model.set_json_value_custom_property("signatures", signatures)
         model.set_string_custom_property("model_check", " ".join(notes))
+
+
+def _refuse_nothing(folder: str) -> None:
+    if not any(files for _, _, files in os.walk(folder)):
+        raise ModelRejected(
+            f"There is no model in {folder}: nothing was saved there. In a TF_CONFIG cluster that "
+            "was started by hand, only the chief has a model to publish."
+        )
 
 
 def _saved_models(root: str) -> list[str]:
