@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The area under a curve, from a histogram of predictions: what AUC is."""
+
+import numpy as np
+
+from stoker.evaluation.statistics import NUM_BUCKETS
+
+__all__ = ["area_under_curve"]
+
+_EPSILON = 1e-7
+_HEIGHTS = {
+    "interpolation": lambda left, right: (left + right) / 2,
+    "minoring": np.minimum,
+    "majoring": np.maximum,
+}
+
+
+def area_under_curve(sums: np.ndarray, num_thresholds: int, curve: str, method: str) -> float:
+    """The area under the ROC or the PR curve, at so many thresholds from 0 to 1."""
+    if curve not in ("ROC", "PR") or method not in _HEIGHTS:
+        raise ValueError(
+            f"AUC takes the curves ROC and PR, and the summation methods {', '.join(_HEIGHTS)}; "
+            f"got {curve!r} and {method!r}."
+        )
+    tp, tn, fp, fn = _matrices(*np.split(sums, 2), num_thresholds)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if curve == "PR" and method == "interpolation":
+            return _interpolated_precision(tp, fp, fn)
+        recall = np.nan_to_num(tp / (tp + fn))
+        if curve == "ROC":
+            x, y = np.nan_to_num(fp / (fp + tn)), recall
+        else:
+            x, y = recall, np.nan_to_num(tp / (tp + fp))
+    heights = _HEIGHTS[method](y[:-1], y[1:])
+    return float(np.nansum((x[:-1] - x[1:]) * heights))
+
+
+def _matrices(
+    negatives: np.ndarray, positives: np.ndarray, num_thresholds: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Confusion matrices at evenly spaced thresholds: tp, tn, fp, fn."""
+    inner = np.arange(1, num_thresholds - 1) / (num_thresholds - 1)
+    thresholds = np.concatenate([[-_EPSILON], inner, [1 + _EPSILON]]) + _EPSILON
+    starts = np.concatenate([[-np.inf], np.arange(NUM_BUCKETS) / NUM_BUCKETS, [np.inf]])
+    bins = np.searchsorted(thresholds[1:], starts, side="right")
+    positive = np.bincount(bins, positives, num_thresholds)
+    negative = np.bincount(bins, negatives, num_thresholds)
+    tp, fp = np.cumsum(positive[::-1])[::-1], np.cumsum(negative[::-1])[::-1]
+    tp[-1] = fp[-1] = 0
+    fn, tn = np.cumsum(positive) - positive, np.cumsum(negative) - negative
+    fn[-1], tn[-1] = tp[0], fp[0]
+    return tp, tn, fp, fn
+
+
+def _interpolated_precision(tp: np.ndarray, fp: np.ndarray, fn: np.ndarray) -> float:
+    """Davis and Goadrich (2006): between two thresholds, precision is not linear in recall."""
+    yes = tp + fp
+    slope = (tp[:-1] - tp[1:]) / np.maximum(yes[:-1] - yes[1:], 0)
+    intercept = tp[1:] - slope * yes[1:]
+    ratio = np.divide(yes[:-1], yes[1:], out=np.ones(len(yes) - 1), where=yes[1:] != 0)
+    steps = slope * (tp[:-1] - tp[1:] + intercept * np.log(ratio))
+    return float(np.nansum(steps / np.maximum(tp[1:] + fn[1:], 0)))

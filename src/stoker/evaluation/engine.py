@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stoker's own engine: batches of examples with predictions in, the metrics of each slice out.
+
+It reads the examples once, and keeps sums: memory grows with slices, never with examples.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from stoker.errors import BadData
+from stoker.evaluation.config import is_weighted
+from stoker.evaluation.features import Features, column, did_you_mean
+from stoker.evaluation.metrics import Metric, NeedsTfma, metric_of
+from stoker.evaluation.slices import SliceKey, Slicer
+from stoker.evaluation.statistics import Scored, Totals
+from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
+
+__all__ = ["Batch", "Measured", "MetricId", "Plan", "measure", "plan_of"]
+
+_USUAL_OUTPUTS = ("scores", "outputs", "predictions", "logistic", "probabilities", "logits")
+
+
+class MetricId(NamedTuple):
+    """Which number this is: a metric of a model, or its difference from the baseline's."""
+
+    name: str
+    model: str = ""
+    weighted: bool = False
+    is_diff: bool = False
+
+
+Measured = dict[SliceKey, dict[MetricId, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some examples: their features, with what preprocessing added, and each model's outputs."""
+
+    features: Mapping[str, Features]
+    outputs: Mapping[str, Mapping[str, np.ndarray]]
+    num_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to compute: each metric once for each model that it is asked of."""
+
+    config: EvalConfig
+    metrics: list[tuple[MetricId, Metric]]
+
+
+def plan_of(config: EvalConfig) -> Plan:
+    """The metrics of a configuration that has its defaults; NeedsTfma for what is not plain."""
+    metrics: dict[MetricId, Metric] = {}
+    for spec in config.metrics_specs:
+        for part, given in (
+            ("binarize", spec.HasField("binarize")),
+            ("aggregate", spec.HasField("aggregate")),
+            ("query_key", spec.query_key),
+            ("output_names", spec.output_names),
+            ("cross_slice_thresholds", spec.cross_slice_thresholds),
+        ):
+            if given:
+                raise NeedsTfma(f"MetricsSpec.{part}")
+        for one in spec.metrics:
+            if one.cross_slice_thresholds:
+                raise NeedsTfma("MetricConfig.cross_slice_thresholds")
+            metric = metric_of(one)
+            for model in config.model_specs:
+                for weighted in is_weighted(config, spec):
+                    metrics[MetricId(metric.name, model.name, weighted)] = metric
+    return Plan(config, list(metrics.items()))
+
+
+def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
+    """The metrics of every slice that the examples have."""
+    slicer = Slicer(plan.config.slicing_specs)
+    totals: dict[tuple[str, bool, str], Totals] = {}
+    num_examples = 0
+    for batch in batches:
+        num_examples += batch.num_rows
+        rows, slices = slicer.members(_all_features(plan, batch), batch.num_rows)
+        scored = {
+            (spec.name, weighted): _scored(spec, batch, weighted=weighted)
+            for spec in plan.config.model_specs
+            for weighted in {key.weighted for key, _ in plan.metrics if key.model == spec.name}
+        }
+        added = set()
+        for key, metric in plan.metrics:
+            place = (key.model, key.weighted, metric.statistic.key)
+            if place not in added:
+                added.add(place)
+                own = totals.setdefault(place, Totals(metric.statistic))
+                own.add(scored[key.model, key.weighted], rows, slices, len(slicer.keys))
+    if not num_examples:
+        raise BadData("There are no examples to evaluate. Name other example_splits.")
+    slicer.check()
+    return _with_differences(
+        plan,
+        {
+            key: {
+                one: metric.formula(
+                    totals[one.model, one.weighted, metric.statistic.key].of_slice(index)
+                )
+                for one, metric in plan.metrics
+            }
+            for index, key in enumerate(slicer.keys)
+        },
+    )
+
+
+def _all_features(plan: Plan, batch: Batch) -> Features:
+    """The candidate's features: slices are by those."""
+    return batch.features[plan.config.model_specs[0].name]
+
+
+def _scored(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:
+    features = batch.features[spec.name]
+    if not spec.label_key:
+        raise ValueError(
+            "eval_config.model_specs names no label_key. Name the feature that is the label; the "
+            f"examples have {', '.join(sorted(features)) or 'none'}."
+        )
+    weights = np.ones(batch.num_rows)
+    if weighted and spec.example_weight_key:
+        weights = column(features, spec.example_weight_key, "example weight").astype(np.float64)
+        if weights.ndim > 1:
+            raise BadData(
+                f"The example weight {spec.example_weight_key!r} has {weights.shape[1]} values "
+                "per example; it should have one."
+            )
+    return Scored(
+        column(features, spec.label_key, "label"), _prediction(spec, batch.outputs), weights
+    )
+
+
+def _prediction(
+    spec: ModelSpec, outputs_of_models: Mapping[str, Mapping[str, np.ndarray]]
+) -> np.ndarray:
+    outputs = outputs_of_models[spec.name]
+    chosen = spec.prediction_key or next(
+        (name for name in _USUAL_OUTPUTS if name in outputs),
+        next(iter(outputs)) if len(outputs) == 1 else "",
+    )
+    if len(outputs) == 1 and chosen not in outputs:
+        (chosen,) = outputs
+    if chosen not in outputs:
+        raise ValueError(
+            f"Which output of the model is the prediction? {chosen!r} is none of them."
+            f"{did_you_mean(chosen, outputs)} Name one in ModelSpec.prediction_key: "
+            f"{', '.join(sorted(outputs))}."
+        )
+    array = outputs[chosen]
+    if array.dtype.kind not in "fiub":
+        raise BadData(
+            f"The model's output {chosen!r} is text, and metrics take numbers. Name another in "
+            f"ModelSpec.prediction_key: {', '.join(sorted(outputs))}."
+        )
+    while array.ndim > 1 and array.shape[-1] == 1:
+        array = array[..., 0]
+    if array.ndim > 2:
+        raise BadData(
+            f"The model's output {chosen!r} has the shape {list(array.shape)}. Metrics take one "
+            "number per example, or one for each class."
+        )
+    return array
+
+
+def _with_differences(plan: Plan, measured: Measured) -> Measured:
+    """With a baseline: for each metric, how much the model has more of it."""
+    baseline = next((spec.name for spec in plan.config.model_specs if spec.is_baseline), None)
+    if baseline is None:
+        return measured
+    for values in measured.values():
+        for key in [key for key in values if key.model != baseline]:
+            other = values.get(key._replace(model=baseline), math.nan)
+            values[key._replace(is_diff=True)] = values[key] - other
+    return measured

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The features of a batch of examples, as labels, weights and slices need them."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from stoker.errors import BadData
+
+__all__ = ["Feature", "Features", "column", "did_you_mean", "features_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One feature's values in a batch: so many for each example, one example after another."""
+
+    values: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of_rows(cls, rows: np.ndarray) -> Self:
+        """From an array with a row for each example."""
+        flat = rows.reshape(len(rows), -1)
+        return cls(flat.ravel(), np.full(len(rows), flat.shape[1]))
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where the values of each example begin."""
+        return np.cumsum(self.lengths) - self.lengths
+
+
+Features = Mapping[str, Feature]
+
+
+def features_of(batch: Any) -> dict[str, Feature]:
+    """The features of an Arrow record batch whose columns are lists; a null is an empty list."""
+    features = {}
+    for name in batch.schema.names:
+        lists = batch.column(name)
+        if lists.null_count == len(lists):
+            continue
+        lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        features[name] = Feature(
+            lists.flatten().to_numpy(zero_copy_only=False), lengths.astype(np.int64)
+        )
+    return features
+
+
+def column(features: Features, name: str, role: str) -> np.ndarray:
+    """A numeric feature with as many values in every example: (N,), or (N, k) for k values."""
+    if name not in features:
+        raise BadData(
+            f"The examples have no feature {name!r}, which is to be the {role}."
+            f"{did_you_mean(name, features)} They have {', '.join(sorted(features)) or 'none'}."
+        )
+    feature = features[name]
+    if feature.values.dtype == object:
+        raise BadData(
+            f"The {role} {name!r} is text, such as {feature.values[0]!r}, and metrics take "
+            "numbers. Turn it into numbers in Transform, and name the model's signature that does "
+            "so in ModelSpec.preprocessing_function_names."
+        )
+    width = int(feature.lengths.max(initial=0))
+    if (feature.lengths != width).any() or not width:
+        lacking = int((feature.lengths != width).sum()) if width else len(feature.lengths)
+        raise BadData(
+            f"The {role} {name!r} should have as many values in every example: {lacking} of "
+            f"{len(feature.lengths)} have another number than {width or 1}."
+        )
+    return feature.values if width == 1 else feature.values.reshape(-1, width)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint at the known name that is nearest, if one is near."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics by the class names of Keras and TFMA: which sums each needs, and its formula.
+
+The formulas, their edge cases and their precision are those of TFMA, so that both say the same.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stoker.evaluation.areas import area_under_curve
+from stoker.evaluation.features import did_you_mean
+from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy
+from stoker.evaluation.metric_names import ELSEWHERE
+from stoker.evaluation.statistics import (
+    Scored,
+    Statistic,
+    confusion,
+    histogram,
+    mean_of,
+    one_score,
+    totals_of,
+)
+from stoker.proto.eval_config_pb2 import MetricConfig
+
+__all__ = ["METRICS", "Metric", "NeedsTfma", "metric_of"]
+
+Settings = Mapping[str, Any]
+Formula = Callable[[np.ndarray], float]
+
+
+class NeedsTfma(Exception):
+    """Something that only TFMA computes; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number for each slice: a formula over the sums of a statistic."""
+
+    name: str
+    statistic: Statistic
+    formula: Formula
+
+
+def metric_of(config: MetricConfig) -> Metric:
+    """The metric that a configuration names."""
+    settings = _settings(config)
+    if config.module and not config.module.startswith(_MODULES):
+        raise NeedsTfma(f"the metric {config.module}.{config.class_name}")
+    if config.class_name not in METRICS:
+        if config.class_name in ELSEWHERE:
+            raise NeedsTfma(f"the metric {config.class_name}")
+        raise ValueError(
+            f"There is no metric {config.class_name!r}."
+            f"{did_you_mean(config.class_name, [*METRICS, *ELSEWHERE])} A metric is named by its "
+            "class in tf.keras.metrics or tfma.metrics; one of your own needs MetricConfig.module."
+        )
+    make, known = METRICS[config.class_name]
+    for key, value in settings.items():
+        if key not in known and value not in _HARMLESS.get(key, (None,)):
+            raise NeedsTfma(f"{config.class_name}({key}={value!r})")
+    statistic, formula = make(settings)
+    return Metric(settings.get("name") or _snake_case(config.class_name), statistic, formula)
+
+
+_MODULES = ("tf_keras", "keras", "tensorflow", "tensorflow_model_analysis")
+_HARMLESS: dict[str, tuple[Any, ...]] = {
+    "dtype": (None, "float32"),
+    "reduction": (None, "auto", "sum_over_batch_size"),
+    "multi_label": (None, False),
+    "from_logits": (None, False),
+    "axis": (None, -1),
+    "ignore_class": (None,),
+    "label_smoothing": (None, 0, 0.0),
+    "fn": (None,),
+}
+"""Settings that change nothing if they have one of these values."""
+
+
+def _settings(config: MetricConfig) -> dict[str, Any]:
+    text = config.config.strip()
+    try:
+        found = json.loads(text if text.startswith("{") else f"{{{text}}}")
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"The config of the metric {config.class_name} is not JSON: {config.config!r} ({error})."
+        ) from error
+    return {"name": "", **found}
+
+
+def _snake_case(class_name: str) -> str:
+    words = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", class_name)
+    return re.sub("([a-z])([A-Z])", r"\1_\2", words).lower()
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    return float(numerator / denominator) if denominator > 0 else math.nan
+
+
+def _both(first: float, second: float, of_both: Callable[[float, float], float]) -> float:
+    return math.nan if math.isnan(first) or math.isnan(second) else of_both(first, second)
+
+
+# From the four sums of a confusion matrix: tp, tn, fp, fn.
+_OF_CONFUSION: dict[str, Callable[[float, float, float, float], float]] = {
+    "TruePositives": lambda tp, tn, fp, fn: tp,  # noqa: ARG005
+    "TrueNegatives": lambda tp, tn, fp, fn: tn,  # noqa: ARG005
+    "FalsePositives": lambda tp, tn, fp, fn: fp,  # noqa: ARG005
+    "FalseNegatives": lambda tp, tn, fp, fn: fn,  # noqa: ARG005
+    "BinaryAccuracy": lambda tp, tn, fp, fn: _ratio(tp + tn, tp + tn + fp + fn),
+    "Precision": lambda tp, tn, fp, fn: _ratio(tp, tp + fp),  # noqa: ARG005
+    "Recall": lambda tp, tn, fp, fn: _ratio(tp, tp + fn),  # noqa: ARG005
+    "Specificity": lambda tp, tn, fp, fn: _ratio(tn, tn + fp),  # noqa: ARG005
+    "FallOut": lambda tp, tn, fp, fn: _ratio(fp, fp + tn),  # noqa: ARG005
+    "MissRate": lambda tp, tn, fp, fn: _ratio(fn, fn + tp),  # noqa: ARG005
+    "NegativePredictiveValue": lambda tp, tn, fp, fn: _ratio(tn, tn + fn),  # noqa: ARG005
+    "FalseDiscoveryRate": lambda tp, tn, fp, fn: _ratio(fp, fp + tp),  # noqa: ARG005
+    "FalseOmissionRate": lambda tp, tn, fp, fn: _ratio(fn, fn + tn),  # noqa: ARG005
+    "Prevalence": lambda tp, tn, fp, fn: _ratio(tp + fn, tp + tn + fp + fn),
+    "ThreatScore": lambda tp, tn, fp, fn: _ratio(tp, tp + fn + fp),  # noqa: ARG005
+    "F1Score": lambda tp, tn, fp, fn: _ratio(2 * tp, 2 * tp + fp + fn),  # noqa: ARG005
+    "BalancedAccuracy": lambda tp, tn, fp, fn: _both(
+        _ratio(tp, tp + fn), _ratio(tn, tn + fp), lambda tpr, tnr: (tpr + tnr) / 2
+    ),
+}
+_SHORT_NAMES = {
+    "TP": "TruePositives",
+    "TN": "TrueNegatives",
+    "FP": "FalsePositives",
+    "FN": "FalseNegatives",
+    "PPV": "Precision",
+    "TPR": "Recall",
+    "TNR": "Specificity",
+    "FPR": "FallOut",
+    "FNR": "MissRate",
+    "NPV": "NegativePredictiveValue",
+}
+
+Maker = Callable[[Settings], tuple[Statistic, Formula]]
+
+
+def _confusion_metric(class_name: str) -> Maker:
+    of_sums = _OF_CONFUSION[class_name]
+
+    def make(settings: Settings) -> tuple[Statistic, Formula]:
+        given = settings.get("thresholds", settings.get("threshold"))
+        thresholds = given if isinstance(given, list) else [0.5 if given is None else given]
+        if len(thresholds) != 1:
+            raise NeedsTfma(f"{class_name} at {len(thresholds)} thresholds")
+        return confusion(float(thresholds[0])), lambda sums: float(of_sums(*sums))
+
+    return make
+
+
+def _area(settings: Settings, *, curve: str = "ROC") -> tuple[Statistic, Formula]:
+    thresholds = settings.get("thresholds")
+    num_thresholds = settings.get("num_thresholds") or 10_000
+    if thresholds and len(thresholds) != num_thresholds - 2:
+        raise NeedsTfma("AUC at thresholds of its own")
+    curve = str(settings.get("curve") or curve).upper()
+    method = str(settings.get("summation_method") or "interpolation").lower()
+    return histogram(), lambda sums: area_under_curve(sums, num_thresholds, curve, method)
+
+
+def _mean(sums: np.ndarray) -> float:
+    return float(sums[0] / sums[1]) if sums[1] else math.nan
+
+
+def _regression(class_name: str, error: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Maker:
+    def make(_: Settings) -> tuple[Statistic, Formula]:
+        def of_example(batch: Scored) -> np.ndarray:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return error(*one_score(batch, class_name))
+
+        return mean_of(class_name, of_example), _mean
+
+    return make
+
+
+def _rooted(make: Maker) -> Maker:
+    def made(settings: Settings) -> tuple[Statistic, Formula]:
+        statistic, formula = make(settings)
+        return statistic, lambda sums: math.sqrt(formula(sums))
+
+    return made
+
+
+def _percentage_error(label: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+    return np.where(label == 0, np.nan, 100 * np.abs((label - prediction) / label))
+
+
+def _log_error(label: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+    return np.square(np.log(label + 1) - np.log(prediction + 1))
+
+
+def _squared_error(label: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+    return np.square(label - prediction)
+
+
+def _moments(formula: Formula) -> Maker:
+    """A metric of the sums of labels, predictions, weights, their squares and their products."""
+    statistic = totals_of(
+        "moments",
+        lambda batch: batch.weights * one_score(batch, "Calibration")[0],
+        lambda batch: batch.weights * one_score(batch, "Calibration")[1],
+        lambda batch: batch.weights,
+        lambda batch: batch.weights * one_score(batch, "Calibration")[0] ** 2,
+        lambda batch: batch.weights * one_score(batch, "Calibration")[1] ** 2,
+        lambda batch: batch.weights * np.prod(one_score(batch, "Calibration"), axis=0),
+    )
+    return lambda _: (statistic, formula)
+
+
+def _quotient(numerator: int, denominator: int) -> Formula:
+    def formula(sums: np.ndarray) -> float:
+        if np.isclose(sums[denominator], 0):
+            return math.nan
+        return float(sums[numerator] / sums[denominator])
+
+    return formula
+
+
+def _squared_correlation(sums: np.ndarray) -> float:
+    labels, predictions, weights, squared_labels, squared_predictions, products = sums
+    if weights <= 0:
+        return math.nan
+    variances = (squared_labels - labels**2 / weights) * (
+        squared_predictions - predictions**2 / weights
+    )
+    return _ratio((products - labels * predictions / weights) ** 2, variances)
+
+
+def _count(_: Settings) -> tuple[Statistic, Formula]:
+    return totals_of("count", lambda batch: batch.weights), lambda sums: float(sums[0])
+
+
+def _binary_cross_entropy(settings: Settings) -> tuple[Statistic, Formula]:
+    from_logits = bool(settings.get("from_logits"))
+    smoothing = float(settings.get("label_smoothing") or 0)
+    return (
+        mean_of(
+            f"binary_cross_entropy {from_logits} {smoothing}",
+            lambda batch: binary_cross_entropy(batch, from_logits, smoothing),
+        ),
+        _mean,
+    )
+
+
+def _exact(batch: Scored) -> np.ndarray:
+    labels, predictions = one_score(batch, "Accuracy")
+    return labels == predictions
+
+
+def _of_classes(class_name: str) -> Maker:
+    def make(settings: Settings) -> tuple[Statistic, Formula]:
+        loss, from_logits = CLASS_LOSSES[class_name], bool(settings.get("from_logits"))
+        key = f"{class_name} {from_logits}"
+        return mean_of(key, lambda batch: loss(batch, from_logits)), _mean
+
+    return make
+
+
+_AREA_SETTINGS = ("num_thresholds", "thresholds", "curve", "summation_method")
+
+METRICS: dict[str, tuple[Maker, tuple[str, ...]]] = {
+    "ExampleCount": (_count, ("name",)),
+    "WeightedExampleCount": (_count, ("name",)),
+    **{
+        name: (_confusion_metric(_SHORT_NAMES.get(name, name)), ("name", "thresholds", "threshold"))
+        for name in (*_OF_CONFUSION, *_SHORT_NAMES)
+    },
+    "AUC": (_area, ("name", *_AREA_SETTINGS)),
+    "AUCPrecisionRecall": (
+        lambda settings: _area(settings, curve="PR"),
+        ("name", *_AREA_SETTINGS),
+    ),
+    "Accuracy": (lambda _: (mean_of("accuracy", _exact), _mean), ("name",)),
+    **{
+        name: (_of_classes(name), ("name", "from_logits"))
+        for name in ("SparseCategoricalCrossentropy", "CategoricalCrossentropy")
+    },
+    **{
+        name: (_of_classes(name), ("name",))
+        for name in ("SparseCategoricalAccuracy", "CategoricalAccuracy")
+    },
+    "BinaryCrossentropy": (_binary_cross_entropy, ("name", "from_logits", "label_smoothing")),
+    "MeanSquaredError": (_regression("MeanSquaredError", _squared_error), ("name",)),
+    "RootMeanSquaredError": (
+        _rooted(_regression("MeanSquaredError", _squared_error)),
+        ("name",),
+    ),
+    "MeanAbsoluteError": (
+        _regression("MeanAbsoluteError", lambda label, prediction: np.abs(label - prediction)),
+        ("name",),
+    ),
+    "MeanAbsolutePercentageError": (
+        _regression("MeanAbsolutePercentageError", _percentage_error),
+        ("name",),
+    ),
+    "MeanSquaredLogarithmicError": (
+        _regression("MeanSquaredLogarithmicError", _log_error),
+        ("name",),
+    ),
+    "MeanLabel": (_moments(_quotient(0, 2)), ("name",)),
+    "MeanPrediction": (_moments(_quotient(1, 2)), ("name",)),
+    "Calibration": (_moments(_quotient(1, 0)), ("name",)),
+    "SquaredPearsonCorrelation": (_moments(_squared_correlation), ("name",)),
+}
+"""By class name: how the metric is made of its settings, and the settings that it knows."""

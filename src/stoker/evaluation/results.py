@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An evaluation on disk, in the layout and the messages of TFMA, whose tools read it.
+
+<uri>/metrics-00000-of-00001.tfrecord        MetricsForSlice, a record for each slice
+      plots-00000-of-00001.tfrecord          empty: plots need TFMA
+      attributions-00000-of-00001.tfrecord   empty
+      validations.tfrecord                   one ValidationResult
+      eval_config.json                       EvalRun
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from google.protobuf import json_format
+
+from stoker.evaluation.engine import Measured, MetricId
+from stoker.evaluation.slices import SliceKey as OurSliceKey
+from stoker.examples.tfrecord import read_records, write_records
+from stoker.proto.eval_config_pb2 import EvalConfig
+from stoker.proto.evaluation_pb2 import (
+    EvalRun,
+    MetricKey,
+    MetricsForSlice,
+    SliceKey,
+    ValidationResult,
+)
+
+__all__ = [
+    "EVAL_CONFIG",
+    "metric_key",
+    "read_metrics",
+    "read_validation",
+    "slice_key",
+    "write_evaluation",
+]
+
+EVAL_CONFIG = "eval_config.json"
+_METRICS = "metrics-00000-of-00001.tfrecord"
+_EMPTY = ("plots-00000-of-00001.tfrecord", "attributions-00000-of-00001.tfrecord")
+_VALIDATIONS = "validations.tfrecord"
+_LAYOUT_VERSION = "0.52.0"
+"""The edition of TFMA whose files these are: its reader asks."""
+
+
+def write_evaluation(
+    folder: str,
+    config: EvalConfig,
+    measured: Measured,
+    validation: ValidationResult,
+    *,
+    data_location: str,
+    models: Mapping[str, str],
+) -> None:
+    """Write all files of an evaluation."""
+    records = (_metrics_for_slice(key, values) for key, values in sorted_slices(measured))
+    write_records(os.path.join(folder, _METRICS), records)
+    for name in _EMPTY:
+        write_records(os.path.join(folder, name), [])
+    write_records(os.path.join(folder, _VALIDATIONS), [validation.SerializeToString()])
+    run = EvalRun(
+        eval_config=config,
+        version=_LAYOUT_VERSION,
+        data_location=data_location,
+        file_format="tfrecords_gzip",
+        model_locations=models,
+    )
+    Path(folder, EVAL_CONFIG).write_text(json_format.MessageToJson(run))
+
+
+def sorted_slices(measured: Measured) -> list[tuple[OurSliceKey, dict[MetricId, float]]]:
+    """All examples first, then by features and values."""
+    return sorted(
+        measured.items(), key=lambda one: (len(one[0]), [(k, str(v)) for k, v in one[0]])
+    )
+
+
+def read_metrics(folder: str) -> Measured:
+    """The metrics of an evaluation; values that are no single number are left out."""
+    found: Measured = {}
+    for path in sorted(Path(folder).glob("metrics-*.tfrecord")):
+        for record in read_records(str(path)):
+            message = MetricsForSlice.FromString(record)
+            found[_our_slice_key(message.slice_key)] = {
+                MetricId(
+                    one.key.name,
+                    one.key.model_name,
+                    one.key.example_weighted.value,
+                    one.key.is_diff,
+                ): one.value.double_value.value
+                for one in message.metric_keys_and_values
+                if one.value.WhichOneof("type") == "double_value"
+            }
+    return found
+
+
+def read_validation(folder: str) -> ValidationResult | None:
+    """The verdict of an evaluation, if it has one."""
+    for path in sorted(Path(folder).glob("validations*")):
+        for record in read_records(str(path)):
+            return ValidationResult.FromString(record)
+    return None
+
+
+def metric_key(key: MetricId) -> MetricKey:
+    """A metric's name as TFMA's message."""
+    message = MetricKey(name=key.name, model_name=key.model, is_diff=key.is_diff)
+    message.example_weighted.value = key.weighted
+    return message
+
+
+def slice_key(key: OurSliceKey) -> SliceKey:
+    """A slice as TFMA's message."""
+    message = SliceKey()
+    for name, value in key:
+        single = message.single_slice_keys.add(column=name)
+        match value:
+            case str():
+                single.bytes_value = value.encode()
+            case int():
+                single.int64_value = value
+            case float():
+                single.float_value = value
+    return message
+
+
+def _our_slice_key(message: SliceKey) -> OurSliceKey:
+    key = []
+    for single in message.single_slice_keys:
+        value = getattr(single, single.WhichOneof("kind") or "bytes_value")
+        key.append((single.column, value.decode() if isinstance(value, bytes) else value))
+    return tuple(key)
+
+
+def _metrics_for_slice(key: OurSliceKey, values: Mapping[MetricId, float]) -> bytes:
+    message = MetricsForSlice(slice_key=slice_key(key))
+    for one, value in values.items():
+        pair = message.metric_keys_and_values.add(key=metric_key(one))
+        pair.value.double_value.value = value
+    return message.SerializeToString()
