@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The area under a curve, from a histogram of predictions: what AUC is."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from stoker.evaluation.statistics import NUM_BUCKETS
@@ -8,7 +10,7 @@ from stoker.evaluation.statistics import NUM_BUCKETS
 __all__ = ["area_under_curve"]
 
 _EPSILON = 1e-7
-_HEIGHTS = {
+_HEIGHTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "interpolation": lambda left, right: (left + right) / 2,
     "minoring": np.minimum,
     "majoring": np.maximum,
@@ -22,7 +24,8 @@ def area_under_curve(sums: np.ndarray, num_thresholds: int, curve: str, method: 
             f"AUC takes the curves ROC and PR, and the summation methods {', '.join(_HEIGHTS)}; "
             f"got {curve!r} and {method!r}."
         )
-    tp, tn, fp, fn = _matrices(*np.split(sums, 2), num_thresholds)
+    negatives, positives = np.split(sums, 2)
+    tp, tn, fp, fn = _matrices(negatives, positives, num_thresholds)
     with np.errstate(divide="ignore", invalid="ignore"):
         if curve == "PR" and method == "interpolation":
             return _interpolated_precision(tp, fp, fn)

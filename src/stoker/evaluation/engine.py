@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from google.protobuf.message import Message
+from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
 from stoker.errors import BadData
 from stoker.evaluation.config import is_weighted
@@ -22,6 +24,26 @@ from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
 __all__ = ["Batch", "Measured", "MetricId", "Plan", "measure", "plan_of"]
 
 _USUAL_OUTPUTS = ("scores", "outputs", "predictions", "logistic", "probabilities", "logits")
+_ONLY_TFMA = frozenset(
+    [
+        "EvalConfig.cross_slicing_specs",
+        "ModelSpec.label_keys",
+        "ModelSpec.prediction_keys",
+        "ModelSpec.example_weight_keys",
+        "ModelSpec.padding_options",
+        "SlicingSpec.slice_keys_sql",
+        "MetricsSpec.output_names",
+        "MetricsSpec.output_weights",
+        "MetricsSpec.binarize",
+        "MetricsSpec.aggregate",
+        "MetricsSpec.query_key",
+        "MetricsSpec.cross_slice_thresholds",
+        "MetricConfig.cross_slice_thresholds",
+        "Options.compute_confidence_intervals",
+        "Options.min_slice_size",
+        "Options.disabled_outputs",
+    ]
+)
 
 
 class MetricId(NamedTuple):
@@ -55,25 +77,27 @@ class Plan:
 
 def plan_of(config: EvalConfig) -> Plan:
     """The metrics of a configuration that has its defaults; NeedsTfma for what is not plain."""
+    _check_plain(config)
     metrics: dict[MetricId, Metric] = {}
     for spec in config.metrics_specs:
-        for part, given in (
-            ("binarize", spec.HasField("binarize")),
-            ("aggregate", spec.HasField("aggregate")),
-            ("query_key", spec.query_key),
-            ("output_names", spec.output_names),
-            ("cross_slice_thresholds", spec.cross_slice_thresholds),
-        ):
-            if given:
-                raise NeedsTfma(f"MetricsSpec.{part}")
         for one in spec.metrics:
-            if one.cross_slice_thresholds:
-                raise NeedsTfma("MetricConfig.cross_slice_thresholds")
             metric = metric_of(one)
             for model in config.model_specs:
                 for weighted in is_weighted(config, spec):
                     metrics[MetricId(metric.name, model.name, weighted)] = metric
     return Plan(config, list(metrics.items()))
+
+
+def _check_plain(config: EvalConfig) -> None:
+    """Refuse the fields that only TFMA knows."""
+    parts: list[Message] = [config, config.options, *config.model_specs, *config.slicing_specs]
+    for spec in config.metrics_specs:
+        parts += [spec, *spec.metrics]
+    for part in parts:
+        for field, value in part.ListFields():
+            name = f"{part.DESCRIPTOR.name}.{field.name}"
+            if name in _ONLY_TFMA and value not in (BoolValue(value=False), Int32Value(value=0)):
+                raise NeedsTfma(name)
 
 
 def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
@@ -130,8 +154,8 @@ def _scored(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:
         weights = column(features, spec.example_weight_key, "example weight").astype(np.float64)
         if weights.ndim > 1:
             raise BadData(
-                f"The example weight {spec.example_weight_key!r} has {weights.shape[1]} values "
-                "per example; it should have one."
+                f"The example weight {spec.example_weight_key!r} has several values per example; "
+                "it should have one."
             )
     return Scored(
         column(features, spec.label_key, "label"), _prediction(spec, batch.outputs), weights

@@ -29,7 +29,7 @@ class Feature:
     @property
     def starts(self) -> np.ndarray:
         """Where the values of each example begin."""
-        return np.cumsum(self.lengths) - self.lengths
+        return np.asarray(np.cumsum(self.lengths) - self.lengths)
 
 
 Features = Mapping[str, Feature]

@@ -18,9 +18,11 @@ def binary_cross_entropy(batch: Scored, from_logits: bool, smoothing: float) -> 
     labels, scores = (one.astype(np.float32) for one in one_score(batch, "BinaryCrossentropy"))
     labels = labels * np.float32(1 - smoothing) + np.float32(smoothing / 2)
     if from_logits:
-        return np.maximum(scores, 0) - scores * labels + np.log1p(np.exp(-np.abs(scores)))
+        loss = np.maximum(scores, 0) - scores * labels + np.log1p(np.exp(-np.abs(scores)))
+        return np.asarray(loss)
     scores = np.clip(scores, _EPSILON, 1 - _EPSILON)
-    return -(labels * np.log(scores + _EPSILON) + (1 - labels) * np.log(1 - scores + _EPSILON))
+    of_yes, of_no = np.log(scores + _EPSILON), np.log(1 - scores + _EPSILON)
+    return np.asarray(-(labels * of_yes + (1 - labels) * of_no))
 
 
 def _class_scores(batch: Scored, metric: str) -> np.ndarray:
@@ -41,7 +43,7 @@ def _class_ids(batch: Scored, metric: str) -> np.ndarray:
                 f"{metric}: the labels have {batch.labels.shape[1]} values, and the predictions "
                 f"{num_classes} classes."
             )
-        return np.argmax(batch.labels, axis=1)
+        return np.asarray(np.argmax(batch.labels, axis=1))
     ids = batch.labels.astype(np.int64)
     outside = (ids < 0) | (ids >= num_classes) | (ids != batch.labels)
     if outside.any():
@@ -54,13 +56,14 @@ def _class_ids(batch: Scored, metric: str) -> np.ndarray:
 
 def _is_best(metric: str) -> Callable[[Scored, bool], np.ndarray]:
     def of_example(batch: Scored, _: bool) -> np.ndarray:
-        return np.argmax(_class_scores(batch, metric), axis=1) == _class_ids(batch, metric)
+        best = np.argmax(_class_scores(batch, metric), axis=1)
+        return np.asarray(best == _class_ids(batch, metric))
 
     return of_example
 
 
 def _cross_entropy(metric: str) -> Callable[[Scored, bool], np.ndarray]:
-    """-log of what the model gives to the label, of several classes; scores are made to add to 1."""
+    """-log of what the model gives to the label, of several; scores are made to add up to 1."""
 
     def of_example(batch: Scored, from_logits: bool) -> np.ndarray:
         scores = _class_scores(batch, metric)
@@ -68,7 +71,7 @@ def _cross_entropy(metric: str) -> Callable[[Scored, bool], np.ndarray]:
         highest = logits.max(axis=1)
         total = np.log(np.exp(logits - highest[:, None]).sum(axis=1)) + highest
         ids = _class_ids(batch, metric)
-        return total - logits[np.arange(len(ids)), ids]
+        return np.asarray(total - logits[np.arange(len(ids)), ids])
 
     return of_example
 

@@ -88,7 +88,7 @@ def _settings(config: MetricConfig) -> dict[str, Any]:
         found = json.loads(text if text.startswith("{") else f"{{{text}}}")
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"The config of the metric {config.class_name} is not JSON: {config.config!r} ({error})."
+            f"The config of {config.class_name} is not JSON: {config.config!r} ({error})."
         ) from error
     return {"name": "", **found}
 
@@ -195,11 +195,11 @@ def _percentage_error(label: np.ndarray, prediction: np.ndarray) -> np.ndarray:
 
 
 def _log_error(label: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-    return np.square(np.log(label + 1) - np.log(prediction + 1))
+    return np.asarray(np.square(np.log(label + 1) - np.log(prediction + 1)))
 
 
 def _squared_error(label: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-    return np.square(label - prediction)
+    return np.asarray(np.square(label - prediction))
 
 
 def _moments(formula: Formula) -> Maker:
@@ -253,7 +253,7 @@ def _binary_cross_entropy(settings: Settings) -> tuple[Statistic, Formula]:
 
 def _exact(batch: Scored) -> np.ndarray:
     labels, predictions = one_score(batch, "Accuracy")
-    return labels == predictions
+    return np.asarray(labels == predictions)
 
 
 def _of_classes(class_name: str) -> Maker:

@@ -30,8 +30,10 @@ __all__ = [
     "EVAL_CONFIG",
     "metric_key",
     "read_metrics",
+    "read_slice_key",
     "read_validation",
     "slice_key",
+    "sorted_slices",
     "write_evaluation",
 ]
 
@@ -70,9 +72,7 @@ def write_evaluation(
 
 def sorted_slices(measured: Measured) -> list[tuple[OurSliceKey, dict[MetricId, float]]]:
     """All examples first, then by features and values."""
-    return sorted(
-        measured.items(), key=lambda one: (len(one[0]), [(k, str(v)) for k, v in one[0]])
-    )
+    return sorted(measured.items(), key=lambda one: (len(one[0]), [(k, str(v)) for k, v in one[0]]))
 
 
 def read_metrics(folder: str) -> Measured:
@@ -81,7 +81,7 @@ def read_metrics(folder: str) -> Measured:
     for path in sorted(Path(folder).glob("metrics-*.tfrecord")):
         for record in read_records(str(path)):
             message = MetricsForSlice.FromString(record)
-            found[_our_slice_key(message.slice_key)] = {
+            found[read_slice_key(message.slice_key)] = {
                 MetricId(
                     one.key.name,
                     one.key.model_name,
@@ -124,7 +124,8 @@ def slice_key(key: OurSliceKey) -> SliceKey:
     return message
 
 
-def _our_slice_key(message: SliceKey) -> OurSliceKey:
+def read_slice_key(message: SliceKey) -> OurSliceKey:
+    """TFMA's message as a slice."""
     key = []
     for single in message.single_slice_keys:
         value = getattr(single, single.WhichOneof("kind") or "bytes_value")

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Examples with what models say of them, batch by batch: what an evaluation is computed from."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from tfx_bsl.coders import example_coder
+
+from stoker.components.serving_model import ServingModel
+from stoker.components.trainer.saved_model import read_graphs
+from stoker.evaluation.engine import Batch
+from stoker.evaluation.features import Feature, features_of
+from stoker.examples.tfrecord import read_records
+from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
+
+__all__ = ["missing_function", "scored_batches"]
+
+_BATCH_ROWS = 2048
+
+
+def missing_function(config: EvalConfig, models: Mapping[str, str]) -> str | None:
+    """A preprocessing function that is no signature of its model, if there is one."""
+    for spec in config.model_specs:
+        signatures = {name for graph in read_graphs(models[spec.name]) for name in graph.signatures}
+        for name in spec.preprocessing_function_names:
+            if name not in signatures:
+                return f"the preprocessing function {name!r}, which is no signature of the model"
+    return None
+
+
+def scored_batches(
+    config: EvalConfig, models: Mapping[str, str], files: Sequence[str]
+) -> Iterator[Batch]:
+    """All examples of some files, asked of each model; the next batch is asked meanwhile."""
+    scorers = [_Scorer(spec, models[spec.name]) for spec in config.model_specs]
+    decoder = example_coder.ExamplesToRecordBatchDecoder()
+
+    def score(records: list[bytes]) -> Batch:
+        features = features_of(decoder.DecodeBatch(records))
+        return Batch(
+            {one.name: {**features, **one.preprocessed(records)} for one in scorers},
+            {one.name: one.model(records) for one in scorers},
+            len(records),
+        )
+
+    size = config.model_specs[0].inference_batch_size or _BATCH_ROWS
+    with ThreadPoolExecutor(1) as beside:
+        asked: Future[Batch] | None = None
+        for records in _batches(files, size):
+            ready, asked = asked, beside.submit(score, records)
+            if ready:
+                yield ready.result()
+        if asked:
+            yield asked.result()
+
+
+class _Scorer:
+    """A model, and the signatures that make further features of its examples."""
+
+    def __init__(self, spec: ModelSpec, folder: str) -> None:
+        self.name = spec.name
+        self.model = ServingModel(folder, spec.signature_name)
+        self._functions = [ServingModel(folder, name) for name in spec.preprocessing_function_names]
+
+    def preprocessed(self, records: Sequence[bytes]) -> dict[str, Feature]:
+        return {
+            name: Feature.of_rows(rows)
+            for function in self._functions
+            for name, rows in function(records).items()
+        }
+
+
+def _batches(files: Sequence[str], size: int) -> Iterator[list[bytes]]:
+    records = itertools.chain.from_iterable(map(read_records, files))
+    while batch := list(itertools.islice(records, size)):
+        yield batch

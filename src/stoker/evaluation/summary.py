@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An evaluation in words and tables: what a reader wants to know first."""
+
+from collections.abc import Iterator
+
+from stoker.evaluation.engine import Measured, MetricId
+from stoker.evaluation.results import read_slice_key, sorted_slices
+from stoker.evaluation.slices import named
+from stoker.proto.eval_config_pb2 import HIGHER_IS_BETTER, MetricThreshold
+from stoker.proto.evaluation_pb2 import MetricKey, ValidationResult
+
+__all__ = ["failures", "metric_name", "metrics_table", "summary"]
+
+_FEW_SLICES = 12
+
+
+def summary(measured: Measured, validation: ValidationResult | None) -> Iterator[str]:
+    """Lines for the end of the step: the metrics of all examples, then the verdict."""
+    for key, values in sorted_slices(measured)[:1]:
+        yield f"The metrics of {named(key)}, and of {len(measured) - 1} slices beside:"
+        width = max((len(metric_name(one)) for one in values), default=0)
+        yield from (f"  {metric_name(one):{width}}  {value:.6g}" for one, value in values.items())
+    if validation is None or validation.missing_thresholds:
+        yield "There are no thresholds, and so no verdict."
+        return
+    failed = list(failures(validation))
+    yield from failed[:_FEW_SLICES]
+    if len(failed) > _FEW_SLICES:
+        yield f"… and {len(failed) - _FEW_SLICES} more: `stoker show` lists all."
+    if validation.rubber_stamp and validation.validation_ok:
+        yield "There is no baseline model yet: change thresholds were not checked."
+    yield "Every threshold holds." if validation.validation_ok else "Not every threshold holds."
+
+
+def failures(validation: ValidationResult) -> Iterator[str]:
+    """Each threshold that does not hold, and where."""
+    for of_slice in validation.metric_validations_per_slice:
+        where = named(read_slice_key(of_slice.slice_key))
+        for failure in of_slice.failures:
+            value = failure.metric_value.double_value.value
+            yield (
+                f"{_key_name(failure.metric_key)} of {where} is {value:.6g}, and should be "
+                f"{_wanted(failure.metric_threshold)}."
+            )
+    for spec in validation.missing_slices:
+        wanted = [*spec.feature_keys, *(f"{k}={v}" for k, v in spec.feature_values.items())]
+        yield f"There is a threshold for the slices {', '.join(wanted)}, and no such slice."
+
+
+def metrics_table(measured: Measured) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows: a row for each slice, a column for each metric."""
+    slices = sorted_slices(measured)
+    keys = list(dict.fromkeys(key for _, values in slices for key in values))
+    rows = [
+        [named(key), *(f"{values[one]:.6g}" if one in values else "" for one in keys)]
+        for key, values in slices
+    ]
+    return ["slice", *map(metric_name, keys)], rows
+
+
+def metric_name(key: MetricId) -> str:
+    """A metric with the model that it is of, if there are two."""
+    if key.is_diff:
+        return f"{key.name} (change)"
+    return f"{key.name} ({key.model})" if key.model else key.name
+
+
+def _key_name(key: MetricKey) -> str:
+    return metric_name(MetricId(key.name, key.model_name, key.example_weighted.value, key.is_diff))
+
+
+def _wanted(threshold: MetricThreshold) -> str:
+    if threshold.HasField("value_threshold"):
+        bounds = threshold.value_threshold
+        parts = [
+            f"at {word} {bound.value:g}"
+            for word, name, bound in (
+                ("least", "lower_bound", bounds.lower_bound),
+                ("most", "upper_bound", bounds.upper_bound),
+            )
+            if bounds.HasField(name)
+        ]
+        return " and ".join(parts)
+    change = threshold.change_threshold
+    word = "at least" if change.direction == HIGHER_IS_BETTER else "at most"
+    parts = [f"{word} {change.absolute.value:g}"] if change.HasField("absolute") else []
+    if change.HasField("relative"):
+        parts.append(f"{word} {change.relative.value:g} of the baseline's")
+    return " and ".join(parts)

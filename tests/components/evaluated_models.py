@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small classifier of two classes, one of three, and labelled examples to evaluate them on."""
+
+from pathlib import Path
+
+import numpy as np
+
+from stoker.artifacts import Examples, encode_split_names
+from stoker.dsl import Channel
+from stoker.examples.tfrecord import write_records
+from stoker.proto.example_pb2 import Example
+
+COLORS = ("red", "green", "blue")
+
+
+def save_classifier(folder, bias=0.1):
+    """One score per example; three under `classes`; `features` gives the label doubled."""
+    import tensorflow as tf
+
+    module = tf.Module()
+    module.weights = tf.Variable([[1.5, 0.2, -1.0], [-2.0, 0.3, 1.0]])
+    spec = {
+        "x": tf.io.FixedLenFeature([2], tf.float32),
+        "label": tf.io.FixedLenFeature([1], tf.int64),
+    }
+    strings = tf.TensorSpec([None], tf.string, name="examples")
+
+    @tf.function(input_signature=[strings])
+    def score(examples):
+        x = tf.io.parse_example(examples, spec)["x"]
+        return {"score": tf.sigmoid(x @ module.weights[:, :1] + bias)}
+
+    @tf.function(input_signature=[strings])
+    def classes(examples):
+        x = tf.io.parse_example(examples, spec)["x"]
+        return {"probabilities": tf.nn.softmax(x @ module.weights + bias)}
+
+    @tf.function(input_signature=[strings])
+    def features(examples):
+        label = tf.io.parse_example(examples, spec)["label"]
+        return {"label_xf": 1 - label, "label_name": tf.strings.as_string(label)}
+
+    signatures = {"serving_default": score, "classes": classes, "features": features}
+    tf.saved_model.save(module, str(folder), signatures)
+
+
+def save_opposite(folder):
+    """A classifier that is worse: it says yes to nearly all."""
+    save_classifier(folder, bias=4.0)
+
+
+def labelled_examples(num=600, seed=0):
+    rng = np.random.default_rng(seed)
+    for index in range(num):
+        x = rng.normal(size=2)
+        example = Example()
+        feature = example.features.feature
+        feature["x"].float_list.value.extend(x)
+        is_positive = rng.random() < 1 / (1 + np.exp(1.8 * x[1] - 1.2 * x[0]))
+        feature["label"].int64_list.value.append(int(is_positive))
+        feature["class"].int64_list.value.append(int(rng.integers(3)))
+        feature["color"].bytes_list.value.append(COLORS[rng.integers(3)].encode())
+        feature["size"].int64_list.value.append(int(rng.integers(2)))
+        feature["weight"].float_list.value.append(rng.random())
+        if index % 3:
+            tags = rng.choice(["a", "b", "c"], size=index % 3, replace=False)
+            feature["tags"].bytes_list.value.extend(tag.encode() for tag in tags)
+        yield example.SerializeToString()
+
+
+def labelled_channel(folder, num=600):
+    artifact = Examples()
+    artifact.uri = str(folder)
+    artifact.split_names = encode_split_names(["eval"])
+    write_records(str(Path(folder, "Split-eval", "data.gz")), labelled_examples(num))
+    return Channel(Examples, artifacts=[artifact])

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+from pathlib import Path
+
+import pytest
+from evaluated_models import labelled_channel, save_classifier, save_opposite
+from served_models import model_channel
+
+from stoker.components.evaluator import Evaluator, Executor
+from stoker.dsl import Pipeline
+from stoker.errors import StokerError
+from stoker.evaluation.results import read_metrics, read_validation
+from stoker.proto.eval_config_pb2 import EvalConfig
+from stoker.runner import LocalDagRunner
+
+pytestmark = pytest.mark.tf
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return model_channel(tmp_path_factory.mktemp("model"), save_classifier)
+
+
+@pytest.fixture(scope="module")
+def worse(tmp_path_factory):
+    return model_channel(tmp_path_factory.mktemp("worse"), save_opposite)
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory):
+    return labelled_channel(tmp_path_factory.mktemp("examples"))
+
+
+def config(*metrics, slices=({},), **model_spec):
+    return {
+        "model_specs": [{"label_key": "label", **model_spec}],
+        "slicing_specs": list(slices),
+        "metrics_specs": [{"metrics": list(metrics)}],
+    }
+
+
+def at_least(bound):
+    return {"value_threshold": {"lower_bound": bound}}
+
+
+def not_less_than_before():
+    return {"change_threshold": {"absolute": -0.001, "direction": "HIGHER_IS_BETTER"}}
+
+
+def run(tmp_path, *steps):
+    pipeline = Pipeline("evaluate", str(tmp_path / "root"), components=steps)
+    done = LocalDagRunner().run(pipeline)
+    return [done.outputs[step.id] for step in steps]
+
+
+def evaluate(tmp_path, step, **inputs):
+    """The step in this process: the evaluation and the blessing."""
+    outputs = {key: [channel.type()] for key, channel in step.outputs.items()}
+    for key, (artifact,) in outputs.items():
+        artifact.uri = str(tmp_path / key)
+        os.makedirs(artifact.uri)
+    given = {key: channel.get() for key, channel in inputs.items()}
+    Executor().Do(given, outputs, step.exec_properties)
+    return outputs["evaluation"][0], outputs["blessing"][0]
+
+
+def test_a_good_model_is_blessed_and_a_worse_one_is_not(tmp_path, model, worse, examples, capfd):
+    accuracy = {"class_name": "BinaryAccuracy", "threshold": at_least(0.6)}
+    auc = {
+        "class_name": "AUC",
+        "per_slice_thresholds": [
+            {"slicing_specs": [{"feature_keys": ["color"]}], "threshold": at_least(0.99)}
+        ],
+    }
+    changed = {
+        "class_name": "BinaryAccuracy",
+        "threshold": {**at_least(0.6), **not_less_than_before()},
+    }
+    by_color = ({}, {"feature_keys": ["color"]})
+    good = Evaluator(examples=examples, model=model, eval_config=config(accuracy)).with_id("good")
+    strict = Evaluator(
+        examples=examples, model=model, eval_config=config(accuracy, auc, slices=by_color)
+    ).with_id("strict")
+    compared = Evaluator(
+        examples=examples, model=worse, baseline_model=model, eval_config=config(changed)
+    ).with_id("compared")
+
+    for_good, for_strict, for_compared = run(tmp_path, good, strict, compared)
+
+    (blessing,) = for_good["blessing"]
+    assert blessing.get_int_custom_property("blessed") == 1
+    assert blessing.get_string_custom_property("current_model") == model.get()[0].uri
+    assert Path(blessing.uri, "BLESSED").exists()
+    (refused,) = for_strict["blessing"]
+    assert refused.get_int_custom_property("blessed") == 0
+    verdict = read_validation(for_strict["evaluation"][0].uri)
+    assert len(verdict.metric_validations_per_slice) == 3
+    (worse_one,) = for_compared["blessing"]
+    assert Path(worse_one.uri, "NOT_BLESSED").exists()
+    assert worse_one.has_custom_property("baseline_model_id")
+    told = capfd.readouterr().out
+    assert "Evaluator runs on Stoker's own engine" in told
+    assert "auc of color=red is 0.8" in told
+    assert "binary_accuracy (change) of all examples is -0." in told
+
+
+def test_the_first_run_without_a_baseline_is_judged_by_values_alone(tmp_path, model, examples):
+    from stoker.artifacts import Model
+    from stoker.dsl import Channel
+
+    both = {
+        "class_name": "BinaryAccuracy",
+        "threshold": {**at_least(0.6), **not_less_than_before()},
+    }
+    nothing_yet = Channel(Model, artifacts=[])
+    step = Evaluator(
+        examples=examples, model=model, baseline_model=nothing_yet, eval_config=config(both)
+    )
+
+    evaluation, blessing = evaluate(
+        tmp_path, step, examples=examples, model=model, baseline_model=nothing_yet
+    )
+
+    assert blessing.get_int_custom_property("blessed") == 1
+    assert read_validation(evaluation.uri).rubber_stamp
+
+
+def test_labels_may_come_from_a_signature_of_the_model(tmp_path, model, examples):
+    step = Evaluator(
+        examples=examples,
+        model=model,
+        eval_config=config(
+            {"class_name": "MeanLabel"},
+            label_key="label_xf",
+            preprocessing_function_names=["features"],
+            slices=({"feature_keys": ["label_name"]},),
+        ),
+    )
+
+    evaluation, blessing = evaluate(tmp_path, step, examples=examples, model=model)
+
+    means = {key: list(values.values()) for key, values in read_metrics(evaluation.uri).items()}
+    assert means == {(("label_name", "0"),): [1.0], (("label_name", "1"),): [0.0]}
+    assert not blessing.has_custom_property("blessed")
+
+
+def test_a_configuration_of_tfma_s_own_class_is_taken_by_its_name(examples, model):
+    given = EvalConfig(metrics_specs=[{"metrics": [{"class_name": "AUC"}]}])
+    step = Evaluator(examples=examples, model=model, eval_config=given)
+
+    assert '"class_name": "AUC"' in step.exec_properties["eval_config"]
+    with pytest.raises(TypeError, match="takes an EvalConfig, got ModelSpec"):
+        Evaluator(examples=examples, model=model, eval_config=given.model_specs.add())
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"label_key": "lable"}, "no feature 'lable'.* Did you mean 'label'.* They have class"),
+        ({"label_key": "color"}, "the label.*|'color' is text, such as b'"),
+        ({"label_key": "x"}, "takes one number per example, and the labels have"),
+        ({"label_key": "tags"}, "'tags' is text"),
+        ({"label_key": "size", "signature_name": "classes"}, "the predictions have \\[3\\]"),
+        ({"signature_name": "nothing"}, "no signature 'nothing'; it has classes"),
+        ({"prediction_key": "scor", "signature_name": "features"}, "Did you mean|is none of them"),
+        ({"example_weight_key": "wieght"}, "the example weight.* Did you mean 'weight'"),
+        ({"slices": ({"feature_keys": ["colour"]},)}, "'colour', which a slicing_spec names"),
+        ({"metric": "AUCC"}, "no metric 'AUCC'. Did you mean 'AUC'"),
+        ({"metric": "TopKCategoricalAccuracy"}, r"pip install 'stoker\[evaluator\]'"),
+        ({"label_key": "class"}, "takes labels from 0 to 1, and one is 2"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_told_before_anything_is_blessed(
+    tmp_path, model, examples, changes, told
+):
+    changes = {**changes}
+    metric = {"class_name": changes.pop("metric", "BinaryAccuracy"), "threshold": at_least(0)}
+    step = Evaluator(examples=examples, model=model, eval_config=config(metric, **changes))
+
+    with pytest.raises((StokerError, ValueError), match=told):
+        evaluate(tmp_path, step, examples=examples, model=model)
+    assert not os.listdir(tmp_path / "blessing")
+
+
+def test_a_threshold_of_a_metric_that_is_not_computed_is_told(tmp_path, model, examples):
+    given = config({"class_name": "AUC"})
+    given["metrics_specs"][0]["thresholds"] = {"acu": at_least(0.5)}
+    step = Evaluator(examples=examples, model=model, eval_config=given)
+
+    with pytest.raises(ValueError, match="'acu', which is not computed. Did you mean 'auc'"):
+        evaluate(tmp_path, step, examples=examples, model=model)
+
+
+def test_a_change_threshold_needs_a_baseline_model(model, examples):
+    given = config({"class_name": "AUC", "threshold": not_less_than_before()})
+
+    with pytest.raises(ValueError, match="no baseline model to compare with"):
+        Evaluator(examples=examples, model=model, eval_config=given)
+
+
+def test_a_label_that_is_no_class_is_told(tmp_path, model, examples):
+    given = config(
+        {"class_name": "SparseCategoricalAccuracy"}, label_key="weight", signature_name="classes"
+    )
+    step = Evaluator(examples=examples, model=model, eval_config=given)
+
+    with pytest.raises(StokerError, match="is no class of the model, which has 3: 0 to 2"):
+        evaluate(tmp_path, step, examples=examples, model=model)
