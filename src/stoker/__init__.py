@@ -8,9 +8,12 @@ The names here are the promise. Each is loaded from its home when it is first us
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stoker.user_module.tfma_names import provide_tfma as _provide_tfma
+
 if TYPE_CHECKING:
     from stoker import artifacts as artifacts
     from stoker.components.bulk_inferrer import BulkInferrer
+    from stoker.components.evaluator import Evaluator
     from stoker.components.example_gen import (
         CsvExampleGen,
         FileBasedExampleGen,
@@ -94,6 +97,7 @@ __all__ = [
     "CsvExampleGen",
     "DataAccessor",
     "EvalArgs",
+    "Evaluator",
     "ExampleValidator",
     "ExecutionParameter",
     "ExecutorClassSpec",
@@ -158,6 +162,7 @@ __all__ = [
 
 _HOMES = {
     "stoker.components.bulk_inferrer": ("BulkInferrer",),
+    "stoker.components.evaluator": ("Evaluator",),
     "stoker.components.example_gen": (
         *("CsvExampleGen", "FileBasedExampleGen", "ImportExampleGen"),
         *("JsonExampleGen", "ParquetExampleGen"),
@@ -200,6 +205,9 @@ _HOMES = {
     "stoker.user_module.warm_start": ("WarmStart", "warm_start"),
     "stoker.watching": ("checkpoint", "log_metrics"),
 }
+# A pipeline file names tfma.EvalConfig and its parts, which an installed TFMA may lack.
+_provide_tfma()
+
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

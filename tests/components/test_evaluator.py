@@ -187,7 +187,7 @@ def test_a_threshold_of_a_metric_that_is_not_computed_is_told(tmp_path, model, e
     given["metrics_specs"][0]["thresholds"] = {"acu": at_least(0.5)}
     step = Evaluator(examples=examples, model=model, eval_config=given)
 
-    with pytest.raises(ValueError, match="'acu', which is not computed. Did you mean 'auc'"):
+    with pytest.raises(ValueError, match=r"'acu', which is not computed. Did you mean 'auc'"):
         evaluate(tmp_path, step, examples=examples, model=model)
 
 

@@ -109,6 +109,8 @@ IMPORTS = [
     "from tfx.components.trainer import constants",
     "from tfx.components.trainer import executor, fn_args_utils",
     "from tfx.components.bulk_inferrer.component import BulkInferrer",
+    "from tfx.components.evaluator.component import Evaluator",
+    "from tfx.components.evaluator.executor import Executor",
     "from tfx.components.example_validator.component import ExampleValidator",
     "from tfx.components.example_validator.executor import Executor",
     "from tfx.components.infra_validator.component import InfraValidator",

@@ -8,7 +8,7 @@ from stoker.compat.missing import MODULES
 from stoker.errors import MissingPart
 
 NAMES = {
-    "tfx.components.Evaluator": "evaluate at the end of run_fn",
+    "tfx.components.ModelValidator": "Use Evaluator",
     "tfx.components.DistributionValidator": "previous_statistics",
     "tfx.v1.dsl.ForEach": "a Python loop",
     "tfx.v1.dsl.placeholders.exec_property": "RuntimeParameter",
@@ -19,7 +19,7 @@ NAMES = {
     "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
     "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "ExecutorClassSpec",
     "tfx.orchestration.data_types.ExecutionInfo": "executor",
-    "tfx.types.standard_component_specs.EvaluatorSpec": "evaluate at the end of run_fn",
+    "tfx.types.standard_component_specs.QueryBasedExampleGenSpec": "CsvExampleGen",
 }
 
 
@@ -55,7 +55,7 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
     [
         "import tfx.extensions.google_cloud_ai_platform",
         "from tfx.extensions.google_cloud_ai_platform.trainer import executor",
-        "from tfx.components import evaluator",
+        "from tfx.components import model_validator",
         "from tfx.orchestration.experimental.interactive.interactive_context import Whatever",
     ],
 )
@@ -66,11 +66,11 @@ def test_what_is_inside_a_missing_module_says_so_as_well(statement):
 
 def test_code_that_guards_its_import_goes_on():
     try:
-        from tfx.components import Evaluator
+        from tfx.components import ModelValidator
     except ImportError as error:
-        Evaluator = error
+        ModelValidator = error
 
-    assert isinstance(Evaluator, MissingPart)
+    assert isinstance(ModelValidator, MissingPart)
 
 
 def test_a_name_that_tfx_never_had_is_an_ordinary_attribute_error():

@@ -6,7 +6,7 @@ import pytest
 
 from stoker.errors import MissingPart
 from stoker.user_module import eval_saved_model
-from stoker.user_module.tfma_names import provide_tfma
+from stoker.user_module.tfma_names import CONFIG_NAMES, provide_tfma
 
 pytestmark = pytest.mark.usefixtures("import_system")
 
@@ -28,11 +28,36 @@ def test_where_tfma_is_not_installed_export_is_there():
 
 def test_what_only_tfma_has_says_what_to_install():
     provide_tfma()
-    with pytest.raises(MissingPart, match=r"EvalConfig needs TFMA.*pip install tensorflow-model"):
-        import_tfma().EvalConfig  # noqa: B018
-    with pytest.raises(MissingPart, match=r"EvalConfig needs TFMA"):
-        from tensorflow_model_analysis import EvalConfig  # noqa: F401
+    with pytest.raises(MissingPart, match=r"view needs TFMA.*pip install 'stoker\[evaluator\]'"):
+        import_tfma().view  # noqa: B018
+    with pytest.raises(MissingPart, match=r"run_model_analysis needs TFMA"):
+        from tensorflow_model_analysis import run_model_analysis  # noqa: F401
     assert not hasattr(import_tfma(), "__version__")
+
+
+def test_a_configuration_can_be_written_without_tfma():
+    provide_tfma()
+    tfma = import_tfma()
+    config = tfma.EvalConfig(
+        model_specs=[tfma.ModelSpec(label_key="tips")],
+        metrics_specs=[
+            tfma.MetricsSpec(
+                metrics=[
+                    tfma.MetricConfig(
+                        class_name="AUC",
+                        threshold=tfma.MetricThreshold(
+                            change_threshold=tfma.GenericChangeThreshold(
+                                direction=tfma.MetricDirection.HIGHER_IS_BETTER,
+                                absolute={"value": -1e-10},
+                            )
+                        ),
+                    )
+                ]
+            )
+        ],
+    )
+    assert all(getattr(tfma, name) for name in CONFIG_NAMES)
+    assert config.model_specs[0].label_key == "tips"
 
 
 def test_an_installed_tfma_keeps_its_names_and_gets_ours(write, tmp_path, monkeypatch):

@@ -29,10 +29,7 @@ __all__ = [
 
 Advice = Mapping[str, str]
 
-_EVALUATOR = (
-    "A later version has it. Until then, evaluate at the end of run_fn, or write a @component "
-    "that reads the Model."
-)
+_VALIDATED = "Use Evaluator, with thresholds in its eval_config and a baseline_model."
 _VALIDATOR = (
     "Give ExampleValidator the statistics to compare with: previous_statistics, serving_statistics."
 )
@@ -58,13 +55,11 @@ _OWN_EXAMPLE_GEN = (
 _AVRO = "Convert the files to Parquet, and read those with ParquetExampleGen."
 
 COMPONENTS: Advice = {
-    "Evaluator": _EVALUATOR,
-    "ModelValidator": _EVALUATOR,
+    "ModelValidator": _VALIDATED,
     "DistributionValidator": _VALIDATOR,
     "ExampleDiff": _VALIDATOR,
 }
 SPECS: Advice = {
-    "EvaluatorSpec": _EVALUATOR,
     "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
 }
 DSL: Advice = {"ForEach": _FOR_EACH}
@@ -105,9 +100,8 @@ EXTENSIONS: Advice = {
     "google_cloud_big_query": _BIG_QUERY,
 }
 MODULES: Advice = {
-    "tfx.components.evaluator": _EVALUATOR,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
-    "tfx.components.model_validator": _EVALUATOR,
+    "tfx.components.model_validator": _VALIDATED,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,

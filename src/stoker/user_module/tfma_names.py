@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What user modules in a worker find as `tensorflow_model_analysis`, installed or not.
+"""What user code finds as `tensorflow_model_analysis`, installed or not.
 
-TFMA is large, and dropped EvalSavedModels after 0.46. The names below are ours: they are added to
-an installed TFMA that lacks them, and where none is installed they are all there is.
+TFMA is large, dropped EvalSavedModels after 0.46, and its 0.52 lacks the names of its own
+configuration. The names below are added to an installed TFMA that lacks them, and where none is
+installed they are all there is.
 """
 
 import importlib
@@ -10,15 +11,26 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 from stoker.errors import MissingPart
 
-__all__ = ["HOMES", "provide_tfma"]
+__all__ = ["CONFIG_NAMES", "HOMES", "name_of_tfma", "provide_tfma"]
 
 HOMES = {"export": "stoker.user_module.eval_saved_model"}
-"""Names of TFMA: the module that each is, or `module:name` for what is in one."""
+"""Names of TFMA, and the module that each is."""
+
+CONFIG_NAMES = (
+    *("AggregationOptions", "BinarizationOptions", "ConfidenceIntervalOptions"),
+    *("CrossSliceMetricThreshold", "CrossSliceMetricThresholds", "CrossSlicingSpec", "EvalConfig"),
+    *("ExampleWeightOptions", "GenericChangeThreshold", "GenericValueThreshold", "MetricConfig"),
+    *("MetricDirection", "MetricThreshold", "MetricsSpec", "ModelSpec", "Options"),
+    *("PaddingOptions", "PerSliceMetricThreshold", "PerSliceMetricThresholds"),
+    *("RepeatedInt32Value", "RepeatedStringValue", "SlicingSpec"),
+)
+"""Messages of a configuration: TFMA's own classes where it is installed, and else Stoker's."""
 
 _TFMA = "tensorflow_model_analysis"
 
@@ -68,28 +80,29 @@ class _StandInLoader(Loader):
     """Makes a module of our names alone; any other name says what to install."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _StandIn(spec.name)
+        return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         _add_names(module)
 
 
-class _StandIn(ModuleType):
-    """TFMA where none is installed."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        raise MissingPart(
-            f"{_TFMA}.{name} needs TFMA, which is not installed; Stoker itself has "
-            f"{', '.join(HOMES)}. Install it: pip install tensorflow-model-analysis.",
-            name=name,
-        )
-
-
 def _add_names(tfma: ModuleType) -> None:
-    for name, home in HOMES.items():
-        if name not in vars(tfma):
-            module, _, attribute = home.partition(":")
-            found = importlib.import_module(module)
-            setattr(tfma, name, getattr(found, attribute) if attribute else found)
+    """Each is loaded when it is first asked for: some of their homes are heavy."""
+    vars(tfma).setdefault("__getattr__", name_of_tfma)
+
+
+def name_of_tfma(name: str) -> Any:
+    """The `__getattr__` of TFMA: what it lacks, and we have."""
+    if name in HOMES:
+        return importlib.import_module(HOMES[name])
+    installed = not name.startswith("__") and find_spec(f"{_TFMA}.metrics") is not None
+    if name in CONFIG_NAMES:
+        home = f"{_TFMA}.proto.config_pb2" if installed else "stoker.proto.eval_config_pb2"
+        return getattr(importlib.import_module(home), name)
+    if installed or name.startswith("__"):
+        raise AttributeError(f"module {_TFMA!r} has no attribute {name!r}")
+    raise MissingPart(
+        f"{_TFMA}.{name} needs TFMA, which is not installed; Stoker itself has the messages of an "
+        f"EvalConfig, and {', '.join(HOMES)}. Install it: pip install 'stoker[evaluator]'.",
+        name=name,
+    )

@@ -4,6 +4,7 @@
 from stoker.compat.component_keys import *
 from stoker.compat.missing import SPECS, missing
 from stoker.components.bulk_inferrer import BulkInferrerSpec
+from stoker.components.evaluator import EvaluatorSpec
 from stoker.components.example_gen import FileBasedExampleGenSpec
 from stoker.components.example_validator import ExampleValidatorSpec
 from stoker.components.infra_validator import InfraValidatorSpec

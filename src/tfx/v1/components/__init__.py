@@ -3,6 +3,7 @@
 
 from stoker.compat.missing import COMPONENTS, missing
 from stoker.components.bulk_inferrer import BulkInferrer
+from stoker.components.evaluator import Evaluator
 from stoker.components.example_gen import CsvExampleGen, FileBasedExampleGen, ImportExampleGen
 from stoker.components.example_validator import ExampleValidator
 from stoker.components.infra_validator import InfraValidator
