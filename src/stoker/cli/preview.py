@@ -5,7 +5,10 @@ import json
 import os
 from typing import Any
 
-from stoker.artifacts import Artifact, Model, ValueArtifact
+from stoker.artifacts import Artifact, Model, ModelEvaluation, ValueArtifact
+from stoker.evaluation.results import read_metrics, read_validation
+from stoker.evaluation.summary import failures, metrics_table
+from stoker.proto.evaluation_pb2 import ValidationResult
 from stoker.views.table import Table
 from stoker.views.tables import short, tables_of
 
@@ -19,9 +22,20 @@ def preview(artifact: Artifact) -> list[Table]:
     match artifact:
         case Model() if signatures := artifact.custom_properties.get("signatures"):
             return [_signatures(signatures)]
+        case ModelEvaluation():
+            return _evaluation(artifact.uri)
         case ValueArtifact():
             return [Table(columns=("value",), rows=[(short(str(artifact.value)),)])]
     return tables_of(artifact)
+
+
+def _evaluation(folder: str) -> list[Table]:
+    """The metrics, a slice in each row, and the thresholds that do not hold."""
+    columns, rows = metrics_table(read_metrics(folder))
+    tables = [Table(title="metrics", columns=tuple(columns), rows=[tuple(row) for row in rows])]
+    if failed := [(line,) for line in failures(read_validation(folder) or ValidationResult())]:
+        tables.append(Table(title="thresholds", columns=("what does not hold",), rows=failed))
+    return tables
 
 
 def _signatures(recorded: Any) -> Table:

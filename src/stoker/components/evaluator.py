@@ -141,11 +141,6 @@ def _config(
     if fairness_thresholds:
         settings = json.dumps({"thresholds": list(fairness_thresholds)})
         config.metrics_specs.add().metrics.add(class_name="FairnessIndicators", config=settings)
-    if eval_config is not None and not any(spec.metrics for spec in config.metrics_specs):
-        raise ValueError(
-            "The eval_config names no metrics. Name some, such as MetricsSpec(metrics="
-            "[MetricConfig(class_name='ExampleCount'), MetricConfig(class_name='AUC')])."
-        )
     return config
 
 
@@ -218,10 +213,27 @@ def _evaluate(
     if route.plan is None:
         evaluate_with_tfma(config, folders, files, output, rubber_stamp=is_first_run)
         return
+    if _has_metrics_of_its_own(config, folders):
+        print(
+            "The metrics that the model was compiled with are left out: engine='tfma' has them, "
+            "and include_default_metrics=False says that they are not wanted.",
+            flush=True,
+        )
     measured = measure(route.plan, scored_batches(config, folders, files))
     validation = validate(route.plan, measured, rubber_stamp=is_first_run)
     location = ",".join(dict.fromkeys(map(os.path.dirname, files)))
     write_evaluation(output, config, measured, validation, data_location=location, models=folders)
+
+
+def _has_metrics_of_its_own(config: EvalConfig, folders: Mapping[str, str]) -> bool:
+    """Whether a model comes with metrics of Keras 2, and nobody said to leave them out."""
+    options = config.options
+    wanted = (
+        not options.HasField("include_default_metrics") or options.include_default_metrics.value
+    )
+    return wanted and any(
+        os.path.exists(os.path.join(folder, "keras_metadata.pb")) for folder in folders.values()
+    )
 
 
 def _bless(blessing: Artifact, models: Sequence[Artifact], *, ok: bool) -> None:

@@ -85,6 +85,10 @@ def plan_of(config: EvalConfig) -> Plan:
             for model in config.model_specs:
                 for weighted in is_weighted(config, spec):
                     metrics[MetricId(metric.name, model.name, weighted)] = metric
+    if not metrics:
+        raise NeedsTfma(
+            "the metrics that a model was compiled with, and eval_config names no others"
+        )
     return Plan(config, list(metrics.items()))
 
 

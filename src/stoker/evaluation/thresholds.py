@@ -44,7 +44,8 @@ def check_thresholds(plan: Plan) -> None:
             raise ValueError(
                 f"There is a threshold for the metric {limit.metric.name!r}, which is not computed."
                 f"{did_you_mean(limit.metric.name, names)} Those that are: "
-                f"{', '.join(names) or 'none'}."
+                f"{', '.join(names)}. Metrics that the model was compiled with need "
+                "Evaluator(engine='tfma')."
             )
         change = limit.threshold.change_threshold
         if limit.metric.is_diff and change.direction not in (LOWER_IS_BETTER, HIGHER_IS_BETTER):

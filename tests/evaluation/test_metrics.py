@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+import math
+
+import numpy as np
+import pytest
+from sklearn import metrics as sklearn
+
+from stoker.errors import BadData
+from stoker.evaluation.metrics import METRICS, NeedsTfma, metric_of
+from stoker.evaluation.statistics import Scored, Totals
+from stoker.proto.eval_config_pb2 import MetricConfig
+
+RNG = np.random.default_rng(0)
+LABELS = RNG.integers(2, size=500)
+SCORES = np.clip(LABELS * 0.3 + RNG.random(500) * 0.7, 0, 1).astype(np.float32)
+WEIGHTS = RNG.random(500)
+
+
+def value(class_name, labels=LABELS, scores=SCORES, weights=WEIGHTS, config=""):
+    """A metric of some examples, given in two batches."""
+    metric = metric_of(MetricConfig(class_name=class_name, config=config))
+    totals = Totals(metric.statistic)
+    for part in np.array_split(np.arange(len(labels)), 2):
+        batch = Scored(np.asarray(labels)[part], np.asarray(scores)[part], weights[part])
+        rows = np.arange(len(part))
+        totals.add(batch, rows, np.zeros(len(part), np.int64), 1)
+    return metric.formula(totals.of_slice(0))
+
+
+@pytest.mark.parametrize(
+    ("class_name", "expected"),
+    [
+        ("AUC", sklearn.roc_auc_score(LABELS, SCORES, sample_weight=WEIGHTS)),
+        ("BinaryAccuracy", sklearn.accuracy_score(LABELS, SCORES > 0.5, sample_weight=WEIGHTS)),
+        ("Precision", sklearn.precision_score(LABELS, SCORES > 0.5, sample_weight=WEIGHTS)),
+        ("Recall", sklearn.recall_score(LABELS, SCORES > 0.5, sample_weight=WEIGHTS)),
+        ("F1Score", sklearn.f1_score(LABELS, SCORES > 0.5, sample_weight=WEIGHTS)),
+        (
+            "BinaryCrossentropy",
+            sklearn.log_loss(LABELS, np.clip(SCORES, 1e-7, 1 - 1e-7), sample_weight=WEIGHTS),
+        ),
+        ("MeanSquaredError", sklearn.mean_squared_error(LABELS, SCORES, sample_weight=WEIGHTS)),
+        ("MeanAbsoluteError", sklearn.mean_absolute_error(LABELS, SCORES, sample_weight=WEIGHTS)),
+        ("MeanLabel", np.average(LABELS, weights=WEIGHTS)),
+        ("ExampleCount", WEIGHTS.sum()),
+    ],
+)
+def test_metrics_agree_with_scikit_learn(class_name, expected):
+    assert value(class_name) == pytest.approx(expected, abs=2e-4)
+
+
+def test_every_metric_of_one_score_has_a_value():
+    names = [name for name in METRICS if "Categorical" not in name and "Percentage" not in name]
+    assert [name for name in names if math.isnan(value(name))] == []
+
+
+def test_classes_are_compared_with_the_best_score():
+    scores = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3]])
+    labels, ones = np.array([1, 0, 0, 2]), np.ones(4)
+    assert value("SparseCategoricalAccuracy", labels, scores, ones) == 0.5
+    assert value("CategoricalAccuracy", np.eye(3)[labels], scores, ones) == 0.5
+    expected = -np.log([0.7, 0.8, 0.3, 0.3]).mean()
+    assert value("SparseCategoricalCrossentropy", labels, scores, ones) == pytest.approx(expected)
+    logits = np.log(scores) + 3
+    found = value("SparseCategoricalCrossentropy", labels, logits, ones, '"from_logits": true')
+    assert found == pytest.approx(expected)
+
+
+def test_settings_are_read_from_json():
+    at_high = value("Precision", config='"thresholds": [0.9]')
+    assert at_high == pytest.approx(
+        sklearn.precision_score(LABELS, SCORES > 0.9, sample_weight=WEIGHTS)
+    )
+    named = metric_of(MetricConfig(class_name="AUC", config='{"name": "area", "curve": "PR"}'))
+    assert named.name == "area"
+    assert value("AUC", config='"curve": "PR"') == value("AUCPrecisionRecall")
+    with pytest.raises(ValueError, match="config of AUC is not JSON"):
+        metric_of(MetricConfig(class_name="AUC", config="num_thresholds=3"))
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (MetricConfig(class_name="AUC", config='"multi_label": true'), r"AUC\(multi_label=True\)"),
+        (MetricConfig(class_name="Recall", config='"thresholds": [0.1, 0.2]'), "at 2 thresholds"),
+        (MetricConfig(class_name="Mine", module="my.metrics"), "my.metrics.Mine"),
+        (MetricConfig(class_name="NDCG"), "the metric NDCG"),
+    ],
+)
+def test_what_is_not_plain_is_left_to_tfma(config, told):
+    with pytest.raises(NeedsTfma, match=told):
+        metric_of(config)
+
+
+def test_a_metric_that_nobody_has_is_told():
+    with pytest.raises(ValueError, match=r"no metric 'Precison'. Did you mean 'Precision'"):
+        metric_of(MetricConfig(class_name="Precison"))
+
+
+def test_no_positive_label_makes_recall_undefined():
+    assert math.isnan(value("Recall", labels=np.zeros(500)))
+    assert value("FalsePositives", labels=np.zeros(500)) > 0
+
+
+def test_labels_out_of_range_are_told():
+    with pytest.raises(BadData, match="takes labels from 0 to 1, and one is 7"):
+        value("AUC", labels=np.where(LABELS, 7, 0))
