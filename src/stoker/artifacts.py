@@ -370,7 +370,12 @@ class ModelRun(Artifact):
 
 
 class ModelEvaluation(Artifact):
-    """The metrics of a model."""
+    """The metrics of a model, in the files of TFMA.
+
+    <uri>/metrics-00000-of-00001.tfrecord    MetricsForSlice, a record for each slice
+          validations.tfrecord               one ValidationResult
+          eval_config.json                   what was asked for
+    """
 
     TYPE_NAME = "ModelEvaluation"
 
