@@ -9,7 +9,6 @@ import contextlib
 import os
 import queue
 import socket
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,7 +75,7 @@ class Host:
     def start(self, task_json: str, code: Shipment) -> None:
         """Start a task in a process of its own."""
         task = Task.from_json(task_json)
-        folder = os.path.join(tempfile.gettempdir(), f"stoker-code-{os.getpid()}")
+        folder = os.path.join(task.tmp_dir, f"code-{socket.gethostname()}-{os.getpid()}")
         task, came_from = unpacked(task, code, folder)
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._messages = messages
