@@ -17,7 +17,10 @@ def messages(source):
     ("source", "advice"),
     [
         ("from tfx.components import Evaluator", "evaluate at the end of run_fn"),
-        ("from tfx import v1 as tfx\ntfx.components.Evaluator(x=1)", "evaluate at the end of run_fn"),
+        (
+            "from tfx import v1 as tfx\ntfx.components.Evaluator(x=1)",
+            "evaluate at the end of run_fn",
+        ),
         ("import tfx.components\ntfx.components.Evaluator()", "evaluate at the end of run_fn"),
         ("from tfx.orchestration import kubeflow", "LocalDagRunner"),
         (
