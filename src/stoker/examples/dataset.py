@@ -24,8 +24,8 @@ from stoker.examples.columns import Columns, num_examples
 from stoker.examples.files import matching_files
 from stoker.examples.gather import RowReader
 from stoker.examples.parsing import Parsing, inferred_schema, parsing_of
-from stoker.examples.row_batches import batches_of_rows, has_types
 from stoker.examples.provenance import mark_as_from_accessor
+from stoker.examples.row_batches import batches_of_rows, has_types
 from stoker.examples.row_order import Position, RowOrder, interleaved
 from stoker.examples.seeds import cluster, fresh_seed
 from stoker.examples.tensors import parsed_batches, reads
