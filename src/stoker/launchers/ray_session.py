@@ -106,14 +106,14 @@ def _token() -> str:
 
 @contextlib.contextmanager
 def _as_our_own() -> Iterator[None]:
-    """Inside, Ray's processes find a token and no wish to be counted; what the user says wins.
+    """Inside, Ray's processes find a token, and are not counted; what the user has set wins.
 
     That a cluster asks for its token is what Ray itself decides, and sets, from 2.60 on.
     """
-    names = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_USAGE_STATS_ENABLED")
-    before = {name: os.environ.pop(name, None) for name in names}
-    users = {name: value for name, value in before.items() if value is not None}
-    os.environ.update({"RAY_AUTH_TOKEN": _token(), "RAY_USAGE_STATS_ENABLED": "0", **users})
+    ours = {"RAY_AUTH_TOKEN": _token(), "RAY_USAGE_STATS_ENABLED": "0"}
+    names = {"RAY_AUTH_MODE", *ours}
+    users = {name: os.environ[name] for name in names & set(os.environ)}
+    os.environ.update({**ours, **users})
     try:
         yield
     finally:
