@@ -105,6 +105,8 @@ def test_training_goes_on_whatever_is_lost(tmp_path, monkeypatch, cluster, kill)
         launcher = Timed(OnRay(cluster.address))
         killed_at, notes = train_and_kill(tmp_path / str(number), step, kill_one, launcher)
         check_steps(notes, killed_at)
-        assert launcher.warned_at[0] - killed_at < DETECTION_SECONDS
+        seconds = launcher.warned_at[0] - killed_at
+        print(f"{kill.__name__} of the {victim} at step {step}: found after {seconds:.1f} s")
+        assert seconds < DETECTION_SECONDS
         pids = {pid for role in ("chief", "worker") for _, _, pid in steps_of(notes, role)}
         assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == [], "left behind"
