@@ -7,6 +7,7 @@ Python is called once per block, so that a batch costs no more than TensorFlow's
 depends on its place alone: blocks are made in parallel, and an iterator can be saved and restored.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from tensorflow.python.ops import parsing_config
 
 from stoker.examples.gather import Cells, RowReader, spread
 from stoker.examples.row_order import RowOrder
+from stoker.examples.under_way import CallsUnderWay
 
 __all__ = ["FeatureSpec", "parsed_batches", "reads"]
 
@@ -49,17 +51,24 @@ def parsed_batches(
 
     `arranged` makes elements of `element_spec` out of what parse_example would return.
     """
+    calls = _calls()
     columns = _columns_of(features)
     dtypes = [dtype for column in columns for dtype in column.dtypes]
     # Features of several columns are joined by TensorFlow itself: sparse ones batch by batch,
     # ragged ones, and so usually all, for a whole block.
     by_batch = any(isinstance(feature, tf.io.SparseFeature) for feature in features.values())
 
-    def read(place: Any, num_batches: Any, batch_rows: Any) -> list[np.ndarray]:
-        rows = order.rows(int(place), int(place + num_batches * batch_rows))
+    def gathered(place: int, num_batches: int, batch_rows: int) -> list[np.ndarray]:
+        rows = order.rows(place, place + num_batches * batch_rows)
         cells = reader.read(rows, [column.key for column in columns])
-        found = [_Rows(reader, rows, int(batch_rows), cells[column.key]) for column in columns]
-        return [a for one, rows in zip(columns, found, strict=True) for a in one.arrays(rows)]
+        return [
+            array
+            for column in columns
+            for array in column.arrays(_Rows(reader, rows, batch_rows, cells[column.key]))
+        ]
+
+    def read(*size: Any) -> list[np.ndarray]:
+        return calls.call(lambda: gathered(*map(int, size)))
 
     def block(place: Any, num_batches: Any, batch_rows: Any) -> Any:
         size = [place, num_batches, batch_rows]
@@ -81,6 +90,11 @@ def parsed_batches(
     if by_batch:
         dataset = _as({column.key: column.spec for column in columns}, dataset).map(joined)
     return _as(element_spec, dataset)
+
+
+@functools.cache
+def _calls() -> CallsUnderWay:
+    return CallsUnderWay()
 
 
 def reads(features: FeatureSpec, schema: pa.Schema) -> bool:
