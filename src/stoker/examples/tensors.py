@@ -20,7 +20,7 @@ import tensorflow as tf
 from tensorflow.python.ops import parsing_config
 
 from stoker.examples.gather import Cells, RowReader, spread
-from stoker.examples.row_order import RowOrder
+from stoker.examples.row_order import Passes, RowOrder
 from stoker.examples.under_way import CallsUnderWay
 
 __all__ = ["FeatureSpec", "parsed_batches", "reads"]
@@ -46,10 +46,12 @@ def parsed_batches(
     stop: int | None,
     drop_remainder: bool,
     num_parallel_calls: int,
+    passes: Passes | None = None,
 ) -> tf.data.Dataset:
     """The rows at the places `start` to `stop` of the stream, parsed; endless if `stop` is None.
 
-    `arranged` makes elements of `element_spec` out of what parse_example would return.
+    `arranged` makes elements of `element_spec` out of what parse_example would return. With
+    `passes`, every pass over a dataset that ends goes on in the stream where the last one ended.
     """
     calls = _calls()
     columns = _columns_of(features)
@@ -86,6 +88,8 @@ def parsed_batches(
         return arranged(join(features, tensors))
 
     places = _places(start, stop, batch_size, drop_remainder)
+    if passes and stop:
+        places = _passing(places, passes, stop, calls)
     dataset = places.map(block, num_parallel_calls).unbatch()
     if by_batch:
         dataset = _as({column.key: column.spec for column in columns}, dataset).map(joined)
@@ -127,6 +131,23 @@ def _places(start: int, stop: int | None, batch_size: int, drop: bool) -> tf.dat
     if rest and not drop:
         sizes.append((start + num_batches * batch_size, 1, rest))
     return tf.data.Dataset.from_tensor_slices(tuple(np.array(sizes, np.int64).reshape(-1, 3).T))
+
+
+def _passing(
+    places: tf.data.Dataset, passes: Passes, rows_each: int, calls: CallsUnderWay
+) -> tf.data.Dataset:
+    """The places, moved on by so many rows for every pass before."""
+
+    def rows_before(_: Any) -> np.int64:
+        return np.int64(calls.call(passes.begin) * rows_each)
+
+    def moved(rows: Any) -> tf.data.Dataset:
+        return places.map(lambda place, *size: (place + rows, *size))
+
+    asked = tf.data.Dataset.from_tensors(0).map(
+        lambda zero: tf.ensure_shape(tf.numpy_function(rows_before, [zero], tf.int64), [])
+    )
+    return asked.flat_map(moved)
 
 
 def _columns_of(features: FeatureSpec) -> "list[_Dense | _Sparse | _Ragged]":
