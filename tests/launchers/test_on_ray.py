@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from marked_gang import Gang
 
-from stoker.errors import MissingPart, StepFailed
+from stoker.errors import MissingPart, StepFailed, StokerError
 from stoker.launchers import on_ray
 from stoker.launchers.gang import members_of
 from stoker.launchers.on_ray import OnRay, bundles_for
 from stoker.launchers.ray_session import connect
-from stoker.launchers.shares import share_on_node
+from stoker.launchers.shares import free_addresses, share_on_node
 from stoker.launchers.shipping import packed
 from stoker.task import Workers
 
@@ -55,6 +55,16 @@ def test_a_node_is_shared_by_the_members_on_it(monkeypatch):
         "CUDA_VISIBLE_DEVICES": "5",
     }
     assert share_on_node(Workers(2, cpus_each=3), 0, [])["TF_NUM_INTRAOP_THREADS"] == "3"
+
+
+@pytest.mark.slow
+def test_an_address_where_no_ray_is_is_told_at_once():
+    (address,) = free_addresses(1)
+    with (
+        pytest.raises(StokerError, match=rf"Cannot reach Ray at {address}: .*refused"),
+        connect(address),
+    ):
+        pass
 
 
 @pytest.fixture(scope="module")
