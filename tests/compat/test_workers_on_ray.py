@@ -14,8 +14,8 @@ from stoker.task import Workers
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 
 MODULES = {
-    "keras_2": worker_modules.KERAS_2,
-    "keras_3": worker_modules.KERAS_3,
+    "keras_2": worker_modules.KERAS_2_ONCE,
+    "keras_3": worker_modules.KERAS_3_ONCE,
     "loop": worker_modules.LOOP,
 }
 
@@ -29,6 +29,7 @@ def trained(tmp_path_factory, penguins):
         f"{name}_{how}": {
             "module_file": write(folder, name, text),
             "workers": workers,
+            "check": workers is not None,
             "custom_config": {"notes": str(folder / "notes"), "name": f"{name}_{how}"},
         }
         for name, text in MODULES.items()
@@ -44,7 +45,7 @@ def losses(run, name):
 @pytest.mark.parametrize("name", MODULES)
 def test_two_workers_on_ray_train_what_one_process_does(trained, name):
     alone, together = (losses(trained, f"{name}_{how}") for how in ("alone", "together"))
-    assert len(alone) >= 10
+    assert len(alone) >= 8
     assert together == pytest.approx(alone, abs=1e-4)
     assert list(Path(served(trained, f"{name}_together")).glob("saved_model.pb"))
     logs = Path(trained.outputs[f"{name}_together"]["model_run"][0].uri, "workers")
