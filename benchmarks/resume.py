@@ -18,7 +18,7 @@ from stoker.user_module.fn_args import FnArgs
 from stoker.watching import watch
 from stoker.watching.checkpoints import Pace
 
-SECONDS = 60
+SECONDS = 30
 WIDTHS = {"small": 8, "larger": 512, "large": 2048}
 
 

@@ -424,7 +424,7 @@ class _Steps:
         self.launcher.prepare(self._environments_from(node))
         if environment.python:
             self.console.step(f"{node.id}: {environment.reason}")
-        elif environment.reason:
+        elif environment.keras and environment.reason:
             self.console.step(f"{node.id}: Keras {environment.keras}, because {environment.reason}")
         with self._execution(node, inputs, properties, writes=True) as execution:
             task = Task(

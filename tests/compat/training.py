@@ -9,7 +9,7 @@ from tfx.dsl.component.experimental.decorators import component
 from tfx.types.standard_artifacts import Examples, Model
 
 
-def train(root, data, modules, serve=(), steps=60, **arguments):
+def train(root, data, modules, serve=(), steps=60, launcher=None, **arguments):
     """Train each module, given as text or as arguments of its Trainer, by the name of its step."""
     example_gen = tfx.components.CsvExampleGen(input_base=data)
     statistics_gen = tfx.components.StatisticsGen(examples=example_gen.outputs["examples"])
@@ -38,7 +38,7 @@ def train(root, data, modules, serve=(), steps=60, **arguments):
         pipeline_root=str(root / "root"),
         components=[example_gen, statistics_gen, schema_gen, *trainers.values(), *servers],
     )
-    return tfx.orchestration.LocalDagRunner().run(pipeline)
+    return tfx.orchestration.LocalDagRunner(launcher).run(pipeline)
 
 
 def write(folder, name, text):

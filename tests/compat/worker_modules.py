@@ -64,7 +64,9 @@ def _train(strategy, layer, fn_args, epochs, **compiled):
         **(validation if epochs > 1 else {}),
     ).history
     return model, [value for values in history.values() for value in values]
+"""
 
+_MANY_FITS = """
 
 def run_fn(fn_args):
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
@@ -82,14 +84,28 @@ def run_fn(fn_args):
     SAVE
 """
 
-KERAS_2 = (
-    _DATA
-    + "\nfrom tensorflow import keras\n"
-    + _FIT.replace("SAVE", "model.save(fn_args.serving_model_dir, save_format='tf')")
-)
-KERAS_3 = (
-    _DATA + "\nimport keras\n" + _FIT.replace("SAVE", "model.export(fn_args.serving_model_dir)")
-)
+_ONE_FIT = """
+
+def run_fn(fn_args):
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    keras.utils.set_random_seed(3)
+    hidden = keras.layers.Dense(8, activation="relu")
+    model, losses = _train(strategy, hidden, fn_args, 2, metrics=["accuracy"])
+    with open(os.path.join(fn_args.model_run_dir, "losses.json"), "w") as file:
+        json.dump(losses, file)
+    SAVE
+"""
+
+
+_IN_KERAS_2 = f"{_DATA}\nfrom tensorflow import keras\n{_FIT}"
+_IN_KERAS_3 = f"{_DATA}\nimport keras\n{_FIT}"
+_SAVE = "model.save(fn_args.serving_model_dir, save_format='tf')"
+_EXPORT = "model.export(fn_args.serving_model_dir)"
+
+KERAS_2 = _IN_KERAS_2 + _MANY_FITS.replace("SAVE", _SAVE)
+KERAS_3 = _IN_KERAS_3 + _MANY_FITS.replace("SAVE", _EXPORT)
+KERAS_2_ONCE = _IN_KERAS_2 + _ONE_FIT.replace("SAVE", _SAVE)
+KERAS_3_ONCE = _IN_KERAS_3 + _ONE_FIT.replace("SAVE", _EXPORT)
 
 LOOP = (
     _DATA

@@ -229,3 +229,15 @@ def test_a_pattern_that_matches_nothing_is_named(tmp_path, schema):
 def test_a_label_that_is_not_there_is_named(files, schema):
     with pytest.raises(ValueError, match="label_key 'nope' is not in the schema"):
         dataset(files, schema, label_key="nope")
+
+
+def test_every_pass_over_a_shuffled_dataset_has_an_order_of_its_own(files, schema, tmp_path):
+    options = {"shuffle": True, "shuffle_seed": 7, "num_epochs": 1}
+    shuffled = dataset(files, schema, cache_dir=str(tmp_path), **options)
+    again = dataset(files, schema, cache_dir=str(tmp_path), **options)
+
+    passes = [ids(shuffled) for _ in range(3)]
+
+    assert len({tuple(rows) for rows in passes}) == 3
+    assert len({tuple(sorted(rows)) for rows in passes}) == 1
+    assert ids(again.repeat(3)) == [row for rows in passes for row in rows]

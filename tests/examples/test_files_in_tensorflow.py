@@ -12,10 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tfx_bsl.coders import example_coder
 
+from stoker.examples.columns import num_examples
 from stoker.examples.decode import read_table
 from stoker.examples.encode import encode
 from stoker.examples.shards import Block, write_splits
-from stoker.examples.tfrecord import num_examples
 
 pytestmark = pytest.mark.tf
 

@@ -233,11 +233,13 @@ def test_a_damaged_block_gives_the_right_rows(many, schema, tmp_path, capsys):
 
 TWO_REPLICAS = """
 import sys
+import time
 
 import tensorflow as tf
 from tfx_bsl.public.tfxio import TensorFlowDatasetOptions
 
 from stoker.examples.dataset import tf_dataset_factory
+from stoker.examples.gather import RowReader
 
 halves = [tf.config.LogicalDeviceConfiguration()] * 2
 tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], halves)
@@ -249,11 +251,17 @@ for batch in strategy.experimental_distribute_dataset(tf_dataset_factory(sys.arg
     assert len(parts) == 2
     seen += [int(number) for part in parts for number in part.numpy().ravel()]
 assert sorted(seen) == list(range(1000)), len(seen)
+
+# The process ends while rows are being read for a dataset that has no end.
+read = RowReader.read
+RowReader.read = lambda *given: (time.sleep(0.3), read(*given))[1]
+endless = iter(tf_dataset_factory(sys.argv[1], options._replace(num_epochs=None)))
+next(endless)
 """
 
 
 @pytest.mark.slow
-def test_every_row_is_seen_once_by_two_replicas(many):
+def test_every_row_is_seen_once_by_two_replicas_and_the_process_ends(many):
     subprocess.run([sys.executable, "-c", TWO_REPLICAS, many], check=True, timeout=300)
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.errors import BadData
-from stoker.examples.tfrecord import is_gzip, num_examples, read_records, write_records
+from stoker.examples.columns import num_examples
+from stoker.examples.tfrecord import is_gzip, read_records, write_records
 
 RECORDS = [b"", b"one", b"x" * 100_000]
 

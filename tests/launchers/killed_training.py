@@ -85,8 +85,8 @@ def train_and_kill(folder, step, kill, launcher=None):
     def kill_in_time():
         while not (done := steps_of(notes, "chief")) or done[-1][0] < step:
             time.sleep(0.01)
-        kill(notes)
         killed.append(time.time())
+        kill(notes)
 
     killer = threading.Thread(target=kill_in_time, daemon=True)
     killer.start()

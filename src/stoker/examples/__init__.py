@@ -8,5 +8,6 @@ statistics, schema ─ anomalies ─▶ what is not as the schema says
 columns/Split-<name>/*.arrow ─ columns ─▶ row_order, gather ─▶ tensors: what `dataset` gives
 Split-<name>/*.gz ─ dataset ─▶ the same, where there are no columns
 
-Only `dataset`, `parsing` and `tensors` import TensorFlow; importing the package imports none of these.
+Only `dataset`, `parsing` and `tensors` import TensorFlow; importing the package imports none of
+them.
 """

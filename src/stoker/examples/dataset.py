@@ -6,8 +6,8 @@ is the order, unless it is shuffled. Where the files have columns, those are rea
 
     columns ─▶ row_order: which rows come next ─▶ gather: their values ─▶ tensors: batches
 
-A shuffle is then over all rows, and new in every epoch. Where they have none, records are batched,
-a batch is parsed by one op, and the columns are made for the next time.
+A shuffle is then over all rows, and new in every epoch and in every pass. Where they have none,
+records are batched, a batch is parsed by one op, and the columns are made for the next time.
 """
 
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ from stoker.examples.columns import Columns, num_examples
 from stoker.examples.files import matching_files
 from stoker.examples.gather import RowReader
 from stoker.examples.parsing import Parsing, inferred_schema, parsing_of
-from stoker.examples.row_batches import batches_of_rows, has_types
 from stoker.examples.provenance import mark_as_from_accessor
-from stoker.examples.row_order import Position, RowOrder, interleaved
+from stoker.examples.row_batches import batches_of_rows, has_types
+from stoker.examples.row_order import Passes, Position, RowOrder, interleaved
 from stoker.examples.seeds import cluster, fresh_seed
 from stoker.examples.tensors import parsed_batches, reads
 from stoker.examples.tfrecord import is_gzip
@@ -53,12 +53,13 @@ def tf_dataset_factory(
     parsing = parsing_of(schema or inferred_schema(files), options.label_key)
     start = start_at or Position(seed=_seed(options))
     columns = _columns_for(files, cache_dir)
+    passes = Passes()
     if columns is not None and reads(parsing.features, columns.schema):
-        dataset = _from_columns(columns, parsing, options, start)
+        dataset = _from_columns(columns, parsing, options, start, passes)
     else:
         dataset = _from_records(files, parsing, options, start)
     dataset = dataset.prefetch(options.prefetch_buffer_size).with_options(_shared_by_batches())
-    return mark_as_from_accessor(dataset)
+    return mark_as_from_accessor(dataset, passes)
 
 
 def record_batch_factory(
@@ -95,7 +96,11 @@ def _seed(options: _Options) -> int | None:
 
 
 def _from_columns(
-    columns: Columns, parsing: Parsing, options: TensorFlowDatasetOptions, start: Position
+    columns: Columns,
+    parsing: Parsing,
+    options: TensorFlowDatasetOptions,
+    start: Position,
+    passes: Passes,
 ) -> tf.data.Dataset:
     endless = options.num_epochs is None and columns.num_rows > 0
     drop = options.drop_final_batch or options.num_epochs is None
@@ -110,6 +115,7 @@ def _from_columns(
         stop=None if endless else columns.num_rows * (options.num_epochs or 0),
         drop_remainder=drop,
         num_parallel_calls=options.parser_num_threads,
+        passes=passes if options.shuffle else None,
     )
 
 

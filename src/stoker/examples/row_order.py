@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Position", "RowOrder", "interleaved"]
+__all__ = ["Passes", "Position", "RowOrder", "interleaved"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,28 @@ class Position:
         """The position when so many batches more have been read of a split of `num_rows` rows."""
         epoch, row = divmod(self.row + num_batches * batch_size, num_rows)
         return Position(seed=self.seed, epoch=self.epoch + epoch, row=row)
+
+
+class Passes:
+    """Which pass over a dataset that ends comes next: each has epochs, and so orders, of its own.
+
+    Every pass is the one after the last that was begun, unless somebody says which comes next.
+    """
+
+    def __init__(self) -> None:
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def next_is(self, number: int) -> None:
+        """Say which pass comes next."""
+        with self._lock:
+            self._next = number
+
+    def begin(self) -> int:
+        """The number of the pass that begins now."""
+        with self._lock:
+            self._next += 1
+            return self._next - 1
 
 
 class RowOrder:

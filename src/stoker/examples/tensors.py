@@ -7,6 +7,7 @@ Python is called once per block, so that a batch costs no more than TensorFlow's
 depends on its place alone: blocks are made in parallel, and an iterator can be saved and restored.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +20,8 @@ import tensorflow as tf
 from tensorflow.python.ops import parsing_config
 
 from stoker.examples.gather import Cells, RowReader, spread
-from stoker.examples.row_order import RowOrder
+from stoker.examples.row_order import Passes, RowOrder
+from stoker.examples.under_way import CallsUnderWay
 
 __all__ = ["FeatureSpec", "parsed_batches", "reads"]
 
@@ -44,22 +46,31 @@ def parsed_batches(
     stop: int | None,
     drop_remainder: bool,
     num_parallel_calls: int,
+    passes: Passes | None = None,
 ) -> tf.data.Dataset:
     """The rows at the places `start` to `stop` of the stream, parsed; endless if `stop` is None.
 
-    `arranged` makes elements of `element_spec` out of what parse_example would return.
+    `arranged` makes elements of `element_spec` out of what parse_example would return. With
+    `passes`, every pass over a dataset that ends goes on in the stream where the last one ended.
     """
+    calls = _calls()
     columns = _columns_of(features)
     dtypes = [dtype for column in columns for dtype in column.dtypes]
     # Features of several columns are joined by TensorFlow itself: sparse ones batch by batch,
     # ragged ones, and so usually all, for a whole block.
     by_batch = any(isinstance(feature, tf.io.SparseFeature) for feature in features.values())
 
-    def read(place: Any, num_batches: Any, batch_rows: Any) -> list[np.ndarray]:
-        rows = order.rows(int(place), int(place + num_batches * batch_rows))
+    def gathered(place: int, num_batches: int, batch_rows: int) -> list[np.ndarray]:
+        rows = order.rows(place, place + num_batches * batch_rows)
         cells = reader.read(rows, [column.key for column in columns])
-        found = [_Rows(reader, rows, int(batch_rows), cells[column.key]) for column in columns]
-        return [a for one, rows in zip(columns, found, strict=True) for a in one.arrays(rows)]
+        return [
+            array
+            for column in columns
+            for array in column.arrays(_Rows(reader, rows, batch_rows, cells[column.key]))
+        ]
+
+    def read(*size: Any) -> list[np.ndarray]:
+        return calls.call(lambda: gathered(*map(int, size)))
 
     def block(place: Any, num_batches: Any, batch_rows: Any) -> Any:
         size = [place, num_batches, batch_rows]
@@ -77,10 +88,17 @@ def parsed_batches(
         return arranged(join(features, tensors))
 
     places = _places(start, stop, batch_size, drop_remainder)
+    if passes and stop:
+        places = _passing(places, passes, stop, calls)
     dataset = places.map(block, num_parallel_calls).unbatch()
     if by_batch:
         dataset = _as({column.key: column.spec for column in columns}, dataset).map(joined)
     return _as(element_spec, dataset)
+
+
+@functools.cache
+def _calls() -> CallsUnderWay:
+    return CallsUnderWay()
 
 
 def reads(features: FeatureSpec, schema: pa.Schema) -> bool:
@@ -113,6 +131,23 @@ def _places(start: int, stop: int | None, batch_size: int, drop: bool) -> tf.dat
     if rest and not drop:
         sizes.append((start + num_batches * batch_size, 1, rest))
     return tf.data.Dataset.from_tensor_slices(tuple(np.array(sizes, np.int64).reshape(-1, 3).T))
+
+
+def _passing(
+    places: tf.data.Dataset, passes: Passes, rows_each: int, calls: CallsUnderWay
+) -> tf.data.Dataset:
+    """The places, moved on by so many rows for every pass before."""
+
+    def rows_before(_: Any) -> np.int64:
+        return np.int64(calls.call(passes.begin) * rows_each)
+
+    def moved(rows: Any) -> tf.data.Dataset:
+        return places.map(lambda place, *size: (place + rows, *size))
+
+    asked = tf.data.Dataset.from_tensors(0).map(
+        lambda zero: tf.ensure_shape(tf.numpy_function(rows_before, [zero], tf.int64), [])
+    )
+    return asked.flat_map(moved)
 
 
 def _columns_of(features: FeatureSpec) -> "list[_Dense | _Sparse | _Ragged]":

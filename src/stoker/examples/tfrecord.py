@@ -16,14 +16,12 @@ import crc32c
 from isal import igzip, isal_zlib
 
 from stoker.errors import BadData
-from stoker.examples.files import matching_files
 
 __all__ = [
     "RecordWriter",
     "checksums",
     "header_of",
     "is_gzip",
-    "num_examples",
     "read_record_blocks",
     "read_records",
     "write_records",
@@ -114,11 +112,6 @@ def _unframed(data: bytes, path: str, offset: int) -> tuple[list[bytes], int]:
         )
         raise _damaged(path, offset + starts[wrong], "the checksum of a record is wrong")
     return records, start
-
-
-def num_examples(file_patterns: str | Iterable[str]) -> int:
-    """How many records there are in all files that match."""
-    return sum(1 for path in matching_files(file_patterns) for _ in read_records(path))
 
 
 def is_gzip(path: str) -> bool:

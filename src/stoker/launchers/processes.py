@@ -245,8 +245,13 @@ class _Worker:
     @property
     def pid(self) -> int | None:
         """The process, which leads a group of its own; None before its start and after its end."""
+        return self.was if len(self._exit.split()) == 1 else None
+
+    @property
+    def was(self) -> int | None:
+        """The same, and after its end as well."""
         words = self._exit.split()
-        return int(words[0]) if len(words) == 1 else None
+        return int(words[0]) if words else None
 
     def _wait_for_exit(self, seconds: float | None) -> bool:
         """Read from all ends until the exit pipe closes; False when `seconds` have passed."""
@@ -320,10 +325,15 @@ class _Seat:
     ) -> None:
         self.address = address
         self.variables = variables
-        self.where = "not started"
         self._start = start
         self._worker: _Worker | None = None
         self._thread: threading.Thread | None = None
+
+    @property
+    def where(self) -> str:
+        """The process, for people."""
+        number = self._worker and self._worker.was
+        return f"process {number} on this machine" if number else "not started"
 
     def start(self, task: Task, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
         """Start the process, and follow it in a thread."""
@@ -343,7 +353,6 @@ class _Seat:
         pid = self._worker and self._worker.pid
         if not pid:
             return None
-        self.where = f"process {pid} on this machine"
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
                 fields = file.read().rpartition(")")[2].split()

@@ -9,7 +9,7 @@ import contextlib
 import os
 import queue
 import socket
-import tempfile
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -56,6 +56,7 @@ class Host:
         self._seat = self._new_seat()
         self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._port: socket.socket | None = None
+        self._templates = threading.Lock()  # Ray calls from several threads
 
     def greet(self) -> Greeting:
         """Say what is here for the next task."""
@@ -71,12 +72,13 @@ class Host:
 
     def prepare(self, environments: list[Environment]) -> None:
         """Have TensorFlow imported before it is needed."""
-        self._launcher.prepare(environments)
+        with self._templates:
+            self._launcher.prepare(environments)
 
     def start(self, task_json: str, code: Shipment) -> None:
         """Start a task in a process of its own."""
         task = Task.from_json(task_json)
-        folder = os.path.join(tempfile.gettempdir(), f"stoker-code-{os.getpid()}")
+        folder = os.path.join(task.tmp_dir, f"code-{socket.gethostname()}-{os.getpid()}")
         task, came_from = unpacked(task, code, folder)
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._messages = messages
@@ -87,7 +89,8 @@ class Host:
             files = [path.removeprefix(came_from) for path in outcome.loaded_files]
             messages.put(("outcome", replace(outcome, loaded_files=files).to_json()))
 
-        self._seat.start(task, _Teller(messages), done)
+        with self._templates:
+            self._seat.start(task, _Teller(messages), done)
 
     def listen(self) -> list[Message]:
         """What has happened since the last time, after a moment in which nothing did."""

@@ -11,6 +11,7 @@ import importlib
 import os
 import secrets
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from stoker.errors import MissingPart, StokerError
 
 __all__ = ["connect", "load_ray"]
 
+_ANSWER_SECONDS = 10.0
 _LOOPBACK = "127.0.0.1"
 _OBJECT_STORE_BYTES = 100 << 20  # what passes through it are tasks, reports and lines of logs
 _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -48,23 +50,28 @@ def connect(address: str | None) -> Iterator[None]:
         return
     address = address or os.environ.get("RAY_ADDRESS")
     with contextlib.ExitStack() as stack:
+        if not address:
+            stack.enter_context(_as_our_own())
         stack.callback(ray.shutdown)
         with _signals_as_they_are():
             if address:
                 _join(ray, address)
             else:
-                stack.enter_context(_as_our_own())
                 _start(ray)
         yield
 
 
 def _join(ray: Any, address: str) -> None:
+    host, _, port = address.rpartition("://")[2].rpartition(":")
     try:
+        if port.isdigit():  # Ray itself would look for it for minutes
+            socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
         ray.init(address=address, **_QUIET)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise StokerError(
-            f"Cannot reach Ray at {address}: {error} Check the address, and, where the cluster "
-            "asks for a token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN."
+            f"Cannot reach Ray at {address}: {str(error).rstrip('.')}. Run on a machine of the "
+            "cluster, check the address, and, where it asks for a token, RAY_AUTH_MODE=token and "
+            "RAY_AUTH_TOKEN."
         ) from error
 
 
@@ -106,14 +113,14 @@ def _token() -> str:
 
 @contextlib.contextmanager
 def _as_our_own() -> Iterator[None]:
-    """Inside, Ray's processes find a token and no wish to be counted; what the user says wins.
+    """Inside, Ray's processes find a token, and are not counted; what the user has set wins.
 
     That a cluster asks for its token is what Ray itself decides, and sets, from 2.60 on.
     """
-    names = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_USAGE_STATS_ENABLED")
-    before = {name: os.environ.pop(name, None) for name in names}
-    users = {name: value for name, value in before.items() if value is not None}
-    os.environ.update({"RAY_AUTH_TOKEN": _token(), "RAY_USAGE_STATS_ENABLED": "0", **users})
+    ours = {"RAY_AUTH_TOKEN": _token(), "RAY_USAGE_STATS_ENABLED": "0"}
+    names = {"RAY_AUTH_MODE", *ours}
+    users = {name: os.environ[name] for name in names & set(os.environ)}
+    os.environ.update({**ours, **users})
     try:
         yield
     finally:

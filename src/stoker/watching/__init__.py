@@ -11,15 +11,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stoker import progress
 from stoker.user_module.fn_args import FnArgs
-from stoker.watching.estimators import watch_estimators
-from stoker.watching.keras_fit import watch_fit
-from stoker.watching.own_loop import LoopCheckpoint
-from stoker.watching.resume import Keeper
-from stoker.watching.session import Session
+
+if TYPE_CHECKING:  # they need NumPy, which those who only declare a pipeline do not
+    from stoker.watching.own_loop import LoopCheckpoint
+    from stoker.watching.resume import Keeper
+    from stoker.watching.session import Session
 
 __all__ = ["SWITCH", "checkpoint", "log_metrics", "watch"]
 
@@ -30,7 +30,7 @@ SWITCH = "STOKER_WATCH"
 class _State:
     """What this process is watching now."""
 
-    session: Session | None = None
+    session: "Session | None" = None
     switched_off: bool = False
     has_said_so: bool = False
 
@@ -60,6 +60,10 @@ def watch(
         finally:
             _state.switched_off = False
         return
+    from stoker.watching.estimators import watch_estimators
+    from stoker.watching.keras_fit import watch_fit
+    from stoker.watching.session import Session
+
     session = Session(fn_args, report, _keeper(fn_args, node, report))
     _state.session = session
     try:
@@ -70,7 +74,11 @@ def watch(
         session.close()
 
 
-def _keeper(fn_args: FnArgs, node: str, report: Callable[[dict[str, Any]], None]) -> Keeper | None:
+def _keeper(
+    fn_args: FnArgs, node: str, report: Callable[[dict[str, Any]], None]
+) -> "Keeper | None":
+    from stoker.watching.resume import Keeper
+
     if not fn_args.checkpoint_dir:
         return None
 
@@ -80,7 +88,7 @@ def _keeper(fn_args: FnArgs, node: str, report: Callable[[dict[str, Any]], None]
     return Keeper(fn_args.checkpoint_dir, say=say)
 
 
-def checkpoint(fn_args: FnArgs, **objects: Any) -> LoopCheckpoint:
+def checkpoint(fn_args: FnArgs, **objects: Any) -> "LoopCheckpoint":
     """Keep the state of a training loop of your own, so that it goes on after any crash.
 
         saved = stoker.checkpoint(fn_args, model=model, optimizer=optimizer)
@@ -92,6 +100,8 @@ def checkpoint(fn_args: FnArgs, **objects: Any) -> LoopCheckpoint:
     metrics, tf.Variables. Where the data goes on is the loop's own business. Outside of a Trainer
     nothing is saved.
     """
+    from stoker.watching.own_loop import LoopCheckpoint
+
     session = _state.session if fn_args.checkpoint_dir else None
     return LoopCheckpoint(session.keeper if session else None, objects)
 

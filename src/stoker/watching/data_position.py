@@ -6,11 +6,12 @@ in the same order whenever they are asked.
 """
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
-from stoker.examples.provenance import is_from_accessor
+from stoker.examples.provenance import is_from_accessor, passes_over
 
-__all__ = ["from_batch", "why_it_restarts"]
+__all__ = ["DataPasses", "from_batch", "why_it_restarts"]
 
 _REPEATABLE = {
     *("AssertCardinality", "Batch", "Cache", "Concatenate", "Enumerate", "Filter", "Map"),
@@ -44,6 +45,39 @@ def why_it_restarts(data: Any) -> str:
 def from_batch(dataset: Any, number: int) -> Any:
     """The dataset without its first batches."""
     return dataset.skip(number)
+
+
+class DataPasses:
+    """The passes of a `fit` over its data: the same in every run, however often it is begun."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        trained_on = list(passes_over(given.get("x")))
+        # With a number of steps, Keras reads on in the next epoch; without, it begins again.
+        self._read_on = trained_on if given.get("steps_per_epoch") else []
+        self._begun_again = [
+            *([] if self._read_on else trained_on),
+            *passes_over(given.get("validation_data")),
+        ]
+        self._has_begun = False
+        self.rewind()
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Every epoch that begins again reads the pass of its own number."""
+        if not self._has_begun:
+            self.rewind()  # building the model may have read some
+            self._has_begun = True
+        for passes in self._begun_again:
+            passes.next_is(epoch)
+
+    def end_epoch(self, epoch: int) -> None:
+        """Whoever opens the next epoch's data early reads that epoch's pass, too."""
+        for passes in self._begun_again:
+            passes.next_is(epoch + 1)
+
+    def rewind(self) -> None:
+        """Begin with the first pass."""
+        for passes in (*self._read_on, *self._begun_again):
+            passes.next_is(0)
 
 
 def _shuffles(dataset: Any) -> bool:

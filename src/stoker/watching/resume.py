@@ -31,7 +31,7 @@ from stoker.stopping import deferred, stop_wanted
 from stoker.user_module.fingerprint import loaded_files
 from stoker.watching.callback_state import read_callbacks, set_callbacks
 from stoker.watching.checkpoints import Checkpoint, Pace, Shelf, seed_in
-from stoker.watching.data_position import from_batch, why_it_restarts
+from stoker.watching.data_position import DataPasses, from_batch, why_it_restarts
 from stoker.watching.fit_loops import FitLoop, Start, fit_loop
 from stoker.watching.plain_values import Arrays, as_plain, from_plain
 from stoker.watching.random_state import read_random_state, set_random_state
@@ -91,6 +91,7 @@ class Keeper:
                 yield kept
         finally:
             self._is_in_fit = False
+            kept.data.rewind()
 
     def may_write(self, variables: Sequence[Any], *, now: float) -> bool:
         """Whether this process is the one to write, and now is the time for so much."""
@@ -157,6 +158,7 @@ class KeptFit:
         self._callbacks = _flat(given.get("callbacks"))
         self._what = _description(model, given)
         self._restarts = why_it_restarts(given.get("x"))
+        self.data = DataPasses(given)
         self._shelf = Shelf(os.path.join(keeper.folder, f"fit-{number}"))
         self._found = self._find()
         self.place = Place(**self._found.record["place"]) if self._found else None
@@ -184,7 +186,7 @@ class KeptFit:
 
     # What the callback tells
 
-    def begin_epoch(self) -> None:
+    def begin_epoch(self, epoch: int) -> None:
         """An epoch begins; if there is something to restore, every variable has to be there."""
         for loop in self.loops:
             loop.begin_epoch()
@@ -193,6 +195,7 @@ class KeptFit:
                 if self._found.record["ended"]:
                     self._restore(self._found)
                     raise FitHadEnded
+        self.data.begin_epoch(epoch)
 
     def is_due(self) -> bool:
         """Whether to restore, to save or to stop before the next step."""
@@ -288,7 +291,11 @@ class FitKeeper:
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
         """Keras begins an epoch."""
-        self._kept.begin_epoch()
+        self._kept.begin_epoch(epoch)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
+        """Keras ends an epoch."""
+        self._kept.data.end_epoch(epoch)
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
         """Keras begins a step."""

@@ -13,7 +13,6 @@ from stoker.rewriting import eval_examples
 from stoker.user_module.fn_args import FnArgs, get_common_fn_args
 from stoker.user_module.loader import load_dotted, load_first
 from stoker.watching import watch
-from stoker.watching.resume import prepare_to_resume
 
 __all__ = ["Executor", "GenericExecutor", "TrainerFnArgs"]
 
@@ -38,6 +37,8 @@ class GenericExecutor(BaseExecutor):
         fn_args = self._fn_args(input_dict, output_dict, exec_properties)
         watched = exec_properties.get("watch", True)
         if watched and fn_args.checkpoint_dir:
+            from stoker.watching.resume import prepare_to_resume  # it needs NumPy
+
             prepare_to_resume(fn_args.checkpoint_dir)
         name, function = self._load(exec_properties)
         with (

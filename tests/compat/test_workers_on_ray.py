@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two workers on Ray train what one process does: the same losses, one model."""
+
+import json
+from pathlib import Path
+
+import pytest
+import worker_modules
+from training import served, train, write
+
+from stoker.launchers.on_ray import OnRay
+from stoker.task import Workers
+
+pytestmark = [pytest.mark.tf, pytest.mark.slow]
+
+MODULES = {
+    "keras_2": worker_modules.KERAS_2_ONCE,
+    "keras_3": worker_modules.KERAS_3_ONCE,
+    "loop": worker_modules.LOOP,
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, penguins):
+    """Every module, by one process and by two, on a Ray of our own."""
+    folder = tmp_path_factory.mktemp("on_ray")
+    (folder / "notes").mkdir()
+    trainers = {
+        f"{name}_{how}": {
+            "module_file": write(folder, name, text),
+            "workers": workers,
+            "check": workers is not None,
+            "custom_config": {"notes": str(folder / "notes"), "name": f"{name}_{how}"},
+        }
+        for name, text in MODULES.items()
+        for how, workers in (("alone", None), ("together", Workers(2)))
+    }
+    return train(folder, penguins, trainers, steps=20, launcher=OnRay())
+
+
+def losses(run, name):
+    return json.loads(Path(run.outputs[name]["model_run"][0].uri, "losses.json").read_text())
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_two_workers_on_ray_train_what_one_process_does(trained, name):
+    alone, together = (losses(trained, f"{name}_{how}") for how in ("alone", "together"))
+    assert len(alone) >= 8
+    assert together == pytest.approx(alone, abs=1e-4)
+    assert list(Path(served(trained, f"{name}_together")).glob("saved_model.pb"))
+    logs = Path(trained.outputs[f"{name}_together"]["model_run"][0].uri, "workers")
+    assert {path.name for path in logs.iterdir()} == {"chief-0.log", "worker-0.log"}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps and gangs on a Ray of our own, with code of their own instead of TensorFlow's."""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from marked_gang import Gang
+
+from stoker.errors import MissingPart, StepFailed, StokerError
+from stoker.launchers import on_ray
+from stoker.launchers.gang import members_of
+from stoker.launchers.on_ray import OnRay, bundles_for
+from stoker.launchers.ray_session import connect
+from stoker.launchers.shares import free_addresses, share_on_node
+from stoker.launchers.shipping import packed
+from stoker.task import Workers
+
+
+def test_whoever_has_no_ray_is_told_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingPart, match=r"pip install 'stoker\[ray\]'"):
+        OnRay()
+
+
+@pytest.mark.parametrize(
+    ("workers", "total_cpus", "bundles"),
+    [
+        (Workers(2), 64.0, [{"CPU": 1.0}] * 2),
+        (Workers(4), 2.0, [{"CPU": 0.5}] * 4),
+        (Workers(3), 2.0, [{"CPU": 0.66}] * 3),
+        (Workers(2, cpus_each=8), 2.0, [{"CPU": 8.0}] * 2),
+        (Workers(2, gpus_each=1), 8.0, [{"CPU": 1.0, "GPU": 1.0}] * 2),
+    ],
+)
+def test_ray_reserves_what_workers_ask_for(workers, total_cpus, bundles):
+    assert bundles_for(members_of(workers, "all-reduce"), workers, total_cpus) == bundles
+
+
+def test_servers_and_evaluators_get_no_gpus():
+    workers = Workers(2, ps=1, evaluator=True, gpus_each=1)
+    found = bundles_for(members_of(workers, "estimator"), workers, 8.0)
+    assert ["GPU" in bundle for bundle in found] == [True, True, False, False]
+
+
+def test_a_node_is_shared_by_the_members_on_it(monkeypatch):
+    monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
+    assert share_on_node(Workers(2), 4, ["5"]) == {
+        "TF_NUM_INTRAOP_THREADS": "4",
+        "CUDA_VISIBLE_DEVICES": "5",
+    }
+    assert share_on_node(Workers(2, cpus_each=3), 0, [])["TF_NUM_INTRAOP_THREADS"] == "3"
+
+
+@pytest.mark.slow
+def test_an_address_where_no_ray_is_is_told_at_once():
+    (address,) = free_addresses(1)
+    with (
+        pytest.raises(StokerError, match=rf"Cannot reach Ray at {address}: .*refused"),
+        connect(address),
+    ):
+        pass
+
+
+@pytest.fixture(scope="module")
+def ray():
+    """A Ray of our own, kept for all tests here."""
+    with connect(None):
+        import ray
+
+        yield ray
+
+
+@pytest.fixture
+def gang(tmp_path, monkeypatch, ray):
+    return Gang(tmp_path, monkeypatch, OnRay())
+
+
+slow = pytest.mark.slow
+proc = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes through /proc")
+
+
+@slow
+@proc
+def test_a_gang_runs_where_its_code_is_not_and_the_runner_sees_what_it_does(
+    gang, monkeypatch, capfd
+):
+    def pack_and_remove(task):
+        code = packed(task)
+        if (gang.folder / "neighbour").exists():
+            shutil.rmtree(gang.folder / "neighbour")
+            os.unlink(gang.folder / "module.py")
+        return code
+
+    (gang.folder / "neighbour").mkdir()
+    (gang.folder / "neighbour" / "__init__.py").write_text("WORD = 'good morning'")
+    monkeypatch.setattr(on_ray, "packed", pack_and_remove)
+    outputs = gang.train("from neighbour import WORD\nprint(me, WORD, flush=True)", check=False)
+    assert gang.starts() == ["chief-0.0", "worker-0.0"]
+    assert Path(outputs["model"][0].uri, "Format-Serving", "model.txt").read_text() == "chief-0"
+    logs = Path(outputs["model_run"][0].uri, "workers")
+    assert "worker-0 good morning" in (logs / "worker-0.log").read_text()
+    shown = capfd.readouterr().out
+    assert "chief-0 good morning" in shown
+    assert "worker-0 good morning" not in shown
+
+
+@slow
+@proc
+def test_our_own_ray_listens_on_loopback_only(ray):
+    mine = {str(pid) for pid in _descendants(os.getpid())}
+    sockets = {
+        os.readlink(fd)
+        for pid in mine
+        for fd in Path(f"/proc/{pid}/fd").iterdir()
+        if fd.is_symlink() and "socket:" in os.readlink(fd)
+    }
+    listening = [
+        fields[1].rpartition(":")[0]
+        for table in ("tcp", "tcp6")
+        for fields in map(str.split, Path(f"/proc/net/{table}").read_text().splitlines()[1:])
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets
+    ]
+    assert len(listening) > 3
+    assert {address[-8:] for address in listening} <= {"0100007F", "01000000"}
+
+
+def _descendants(pid):
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            yield child
+            yield from _descendants(child)
+
+
+@slow
+@proc
+def test_a_process_that_is_stopped_on_a_node_is_found_by_its_silence(gang, capfd):
+    gang.train(
+        'if me == "worker-0" and not attempt: os.kill(os.getpid(), signal.SIGSTOP)\n'
+        "if not attempt: time.sleep(60)"
+    )
+    assert gang.starts() == ["chief-0.0", "chief-0.1", "worker-0.0", "worker-0.1"]
+    assert "no sign of life" in capfd.readouterr().err
+
+
+@slow
+@proc
+def test_an_error_tells_who_it_was_and_on_which_node(gang, capfd):
+    with pytest.raises(StepFailed, match=r"worker-0 \(process \d+ on node 127.0.0.1\): no luck"):
+        gang.train('if me == "worker-0": raise ValueError("no luck")\ntime.sleep(60)')
+    assert 'raise ValueError("no luck")' in capfd.readouterr().err
+
+
+@slow
+@proc
+def test_ctrl_c_stops_everyone_on_ray(gang):
+    def press():
+        while len(gang.starts()) < 2:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        gang.train("time.sleep(60)")
+
+
+@slow
+def test_what_the_cluster_has_no_room_for_is_refused_with_what_it_has(gang):
+    gang.launcher = OnRay(wait_seconds=2)
+    with pytest.raises(StepFailed, match=r"2 processes with 2000 CPU; the whole cluster has"):
+        gang.train("pass", Workers(2, cpus_each=1000))
