@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which engine evaluates: Stoker's own for what is plain, TFMA for the rest."""
 
-import importlib.util
 from dataclasses import dataclass
 
 from stoker.errors import MissingPart
 from stoker.evaluation.engine import Plan, plan_of
 from stoker.evaluation.metrics import NeedsTfma
+from stoker.evaluation.tfma import tfma_is_installed
 from stoker.evaluation.thresholds import check_thresholds
 from stoker.proto.eval_config_pb2 import EvalConfig
 
-__all__ = ["Route", "choose_engine", "tfma_is_installed"]
+__all__ = ["Route", "choose_engine"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +58,3 @@ def _on_tfma(reason: str) -> Route:
             name="tensorflow_model_analysis",
         )
     return Route(reason=reason)
-
-
-def tfma_is_installed() -> bool:
-    """Whether the real TFMA is here, not a stand-in for its names."""
-    try:
-        return importlib.util.find_spec("tensorflow_model_analysis.metrics") is not None
-    except ImportError:
-        return False

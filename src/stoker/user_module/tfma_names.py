@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 from stoker.errors import MissingPart
+from stoker.evaluation.tfma import tfma_is_installed
 
 __all__ = ["CONFIG_NAMES", "HOMES", "name_of_tfma", "provide_tfma"]
 
@@ -95,7 +95,7 @@ def name_of_tfma(name: str) -> Any:
     """The `__getattr__` of TFMA: what it lacks, and we have."""
     if name in HOMES:
         return importlib.import_module(HOMES[name])
-    installed = not name.startswith("__") and find_spec(f"{_TFMA}.metrics") is not None
+    installed = tfma_is_installed()
     if name in CONFIG_NAMES:
         home = f"{_TFMA}.proto.config_pb2" if installed else "stoker.proto.eval_config_pb2"
         return getattr(importlib.import_module(home), name)
