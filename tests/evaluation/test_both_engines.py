@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import tfma_env
+import tfma_overlay
 from components.evaluated_models import labelled_examples, save_classifier, save_opposite
 
 from stoker.examples.tfrecord import write_records
@@ -32,7 +32,7 @@ SLICES = [
 @pytest.fixture(scope="module")
 def python():
     try:
-        return tfma_env.python()
+        return tfma_overlay.python()
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"The environment with TFMA cannot be made here: {error}")
 
@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
 
 def both(python, folder, config):
     script = Path(__file__).with_name("both_engines.py")
-    environ = {**os.environ, "PYTHONPATH": str(tfma_env.REPOSITORY / "src")}
+    environ = {**os.environ, "PYTHONPATH": str(tfma_overlay.REPOSITORY / "src")}
     command = [python, str(script), str(folder), json.dumps(config)]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
