@@ -80,7 +80,7 @@ def test_run_fn_is_named_by_its_dotted_path(tmp_path, penguins, monkeypatch):
         ("import os\ndef run_fn(fn_args):\n  os._exit(7)", "left with exit code 7", ""),
         ("def run_fn(fn_args)\n  pass", "SyntaxError: expected ':'", 'Trainer.py", line 1'),
         ("import no_such_package", "No module named 'no_such_package'", "line 1, in <module>"),
-        ("def train(): pass", "defines no run_fn; it has train. Define run_fn there.", ""),
+        ("def train(): pass", "defines no run_fn or trainer_fn; it has train.", ""),
         ("run_fn = 3", "is not a function but int: 3", ""),
         ("def run_fn(): pass", "takes 0 positional arguments but 1 was given", ""),
     ],

@@ -145,7 +145,11 @@ def _passing(
         return places.map(lambda place, *size: (place + rows, *size))
 
     asked = tf.data.Dataset.from_tensors(0).map(
-        lambda zero: tf.ensure_shape(tf.numpy_function(rows_before, [zero], tf.int64), [])
+        lambda zero: tf.ensure_shape(
+            # Said to be stateless, or TensorFlow would refuse to save an iterator.
+            tf.numpy_function(rows_before, [zero], tf.int64, stateful=False),
+            [],
+        )
     )
     return asked.flat_map(moved)
 
