@@ -135,7 +135,7 @@ class _Placement:
         if ends:
             self._ray.wait(ends, num_returns=len(ends), timeout=_ANSWER_SECONDS)
         for actor in self.actors:
-            self._ray.kill(actor)
+            _end_actor(actor)
         self._ray.util.remove_placement_group(self._group)
 
     def _host(self, index: int) -> Any:
@@ -215,6 +215,13 @@ class _Room:
         ]
 
 
+def _end_actor(actor: Any) -> None:
+    """End an actor; one whose node was lost before it was up cannot be, and need not."""
+    ray = load_ray()
+    with contextlib.suppress(ray.exceptions.RaySystemError):
+        ray.kill(actor)
+
+
 class _Seat:
     """A place for one member on a node, reached through the host there."""
 
@@ -251,7 +258,7 @@ class _Seat:
         if self._thread is None:
             return
         if self._is_lost or not self._ask(self._actor.kill, _ANSWER_SECONDS):
-            self._ray.kill(self._actor)
+            _end_actor(self._actor)
         self._thread.join(_ANSWER_SECONDS)
 
     def _ask(self, method: Any, seconds: float) -> bool:
