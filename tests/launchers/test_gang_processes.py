@@ -14,7 +14,10 @@ from marked_gang import Gang
 from stoker.errors import StepFailed
 from stoker.task import Workers
 
-pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes through /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes through /proc"),
+]
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ from stoker.launchers.in_process import InProcess
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
 
+pytestmark = pytest.mark.slow
+
 OTHER = os.path.realpath(sys.executable)
 
 WRITES = """
