@@ -14,6 +14,8 @@ import tempfile
 import time
 from typing import Any
 
+from small_model import batches, compiled
+
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching import watch
 from stoker.watching.checkpoints import Pace
@@ -42,7 +44,7 @@ def measure(keras: int) -> None:
     for name, width in WIDTHS.items():
         times.clear()
         with tempfile.TemporaryDirectory() as folder:
-            taken = timed_fit(compiled(width), keras=keras, folder=folder)
+            taken = timed_fit(compiled(width, "adam"), keras=keras, folder=folder)
             size = largest_file(folder) / 1e6
         each, share = sum(times) / len(times) * 1e3, sum(times) / taken
         figures = f"{size:10,.1f} {each:14,.0f} {len(times):12} {share:13.2%}"
@@ -74,24 +76,6 @@ def timed_fit(model: Any, *, keras: int, folder: str) -> float:
         began = time.perf_counter()
         model.fit(batches(), steps_per_epoch=10**6, verbose=0, callbacks=[stop])
         return time.perf_counter() - began
-
-
-def compiled(width: int) -> Any:
-    import tensorflow as tf
-
-    layers = tf.keras.layers
-    hidden = [layers.Dense(width, activation="relu") for _ in range(2)]
-    model = tf.keras.Sequential([*hidden, layers.Dense(1)])
-    model.compile(optimizer="adam", loss="mse", metrics=["mae"])
-    return model
-
-
-def batches() -> Any:
-    import tensorflow as tf
-
-    x = tf.random.stateless_uniform([256, 16], seed=[1, 2])
-    y = tf.reduce_sum(x, axis=1, keepdims=True)
-    return tf.data.Dataset.from_tensors((x, y)).repeat()
 
 
 def largest_file(folder: str) -> int:

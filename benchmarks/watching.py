@@ -19,6 +19,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from small_model import batches, compiled
+
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching import watch
 from stoker.watching.keras_fit import _FitWatch
@@ -47,7 +49,7 @@ def main() -> None:
 def measure(keras: int) -> None:
     spent = timed_hooks()
     for name, (width, steps) in MODELS.items():
-        model, data = compiled(width), batches()
+        model, data = compiled(width, "sgd"), batches()
         times: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
         before = spent["seconds"]
         for pair in range(NUM_PAIRS + 1):
@@ -106,24 +108,6 @@ def timed_fit(
         wall, cpu = time.perf_counter(), time.process_time()
         model.fit(data, steps_per_epoch=steps, verbose=0)
         return time.perf_counter() - wall, time.process_time() - cpu
-
-
-def compiled(width: int) -> Any:
-    import tensorflow as tf
-
-    layers = tf.keras.layers
-    hidden = [layers.Dense(width, activation="relu") for _ in range(2)]
-    model = tf.keras.Sequential([*hidden, layers.Dense(1)])
-    model.compile(optimizer="sgd", loss="mse", metrics=["mae"])
-    return model
-
-
-def batches() -> Any:
-    import tensorflow as tf
-
-    x = tf.random.stateless_uniform([256, 16], seed=[1, 2])
-    y = tf.reduce_sum(x, axis=1, keepdims=True)
-    return tf.data.Dataset.from_tensors((x, y)).repeat()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import seed_blocks as seeds
+from estimator_blocks import FEATURES, LABEL, PREPROCESSING
 from tfx.components import CsvExampleGen, ResolverNode, SchemaGen, StatisticsGen, Transform
 from tfx.dsl.experimental import latest_artifacts_resolver
 from tfx.orchestration import pipeline
@@ -16,29 +17,6 @@ from tfx.types import Channel
 from tfx.types.standard_artifacts import Model
 
 pytestmark = pytest.mark.tf
-
-FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
-LABEL = "species"
-
-PREPROCESSING = f"""
-import tensorflow as tf
-import tensorflow_transform as tft
-
-
-def _one_per_row(column):
-    if not isinstance(column, tf.SparseTensor):
-        return column
-    return tf.sparse.to_dense(
-        tf.SparseTensor(column.indices, column.values, [column.dense_shape[0], 1]))
-
-
-def preprocessing_fn(inputs):
-    outputs = {{
-        name + '_xf': tft.scale_to_z_score(tf.cast(_one_per_row(inputs[name]), tf.float32))
-        for name in {FEATURES!r}}}
-    outputs['{LABEL}_xf'] = tft.compute_and_apply_vocabulary(inputs[{LABEL!r}])
-    return outputs
-"""
 
 # What the guide's module refers to and does not print.
 TRANSFORMED_MODULE = f"""

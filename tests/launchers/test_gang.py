@@ -55,7 +55,7 @@ def test_workers_that_make_no_sense_are_refused_with_the_value(wrong):
 
 def make_task(cluster="all-reduce"):
     model, run = Model(), ModelRun()
-    model.uri, run.uri = "/root/model/7", "/root/model_run/7"
+    model.uri, run.uri = "/pipeline/model/7", "/pipeline/model_run/7"
     return Task(
         pipeline_name="p",
         run_id="r",
@@ -64,7 +64,7 @@ def make_task(cluster="all-reduce"):
         executor="a:b",
         outputs={"model": [model], "model_run": [run]},
         tmp_dir="/tmp/step",
-        log_file="/root/model_run/7/log.txt",
+        log_file="/pipeline/model_run/7/log.txt",
         environment=Environment(cluster=cluster),
     )
 
@@ -82,7 +82,7 @@ def test_only_the_chief_writes_to_the_outputs():
         "model": "/tmp/step/workers/worker-0-1/model",
         "model_run": "/tmp/step/workers/worker-0-1/model_run",
     }
-    assert worker.log_file == "/root/model_run/7/workers/worker-0.log"
+    assert worker.log_file == "/pipeline/model_run/7/workers/worker-0.log"
     received = Task.from_json(worker.to_json())
     assert received.member == worker.member
     assert outputs_of(received) == outputs_of(worker)
@@ -90,7 +90,7 @@ def test_only_the_chief_writes_to_the_outputs():
 
 def test_an_estimators_processes_meet_in_model_run():
     evaluator = task_for(make_task("estimator"), Member(role="evaluator"), attempt=0)
-    assert outputs_of(evaluator)["model_run"] == "/root/model_run/7"
+    assert outputs_of(evaluator)["model_run"] == "/pipeline/model_run/7"
     assert outputs_of(evaluator)["model"].startswith("/tmp/step")
 
 

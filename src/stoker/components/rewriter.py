@@ -2,7 +2,6 @@
 """Rewriter: a Model in, the same model in other formats out, each compared with it first."""
 
 import json
-import shutil
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from stoker.dsl.component import (
 )
 from stoker.dsl.executor import BaseExecutor, ExecutorClassSpec
 from stoker.layout import serving_model_dir, serving_model_path
-from stoker.rewriting.targets import check_targets, rewrite
+from stoker.rewriting.targets import check_targets, removed_on_failure, rewrite
 
 __all__ = ["Executor", "Rewriter", "RewriterSpec", "eval_files", "raw_examples"]
 
@@ -101,7 +100,8 @@ class Executor(BaseExecutor):
         (model,) = input_dict["model"]
         splits = json.loads(exec_properties["splits"])
         files = eval_files(input_dict.get("examples") or [], splits)
-        try:
+        folders = [serving_model_dir(artifact.uri) for (artifact,) in output_dict.values()]
+        with removed_on_failure(folders):
             for name, (artifact,) in output_dict.items():
                 report = rewrite(
                     serving_model_path(model.uri),
@@ -114,7 +114,3 @@ class Executor(BaseExecutor):
                 artifact.set_string_custom_property("model_type", report.format)
                 artifact.set_json_value_custom_property("rewriting", {name: report.to_dict()})
                 print(f"{name}: {report.summary()}")
-        except BaseException:
-            for (artifact,) in output_dict.values():
-                shutil.rmtree(serving_model_dir(artifact.uri), ignore_errors=True)
-            raise

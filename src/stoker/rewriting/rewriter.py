@@ -75,13 +75,16 @@ class BaseRewriter(abc.ABC):
 def _nothing_left_on_failure(folder: str) -> Iterator[None]:
     """Remove what was not in the folder before, if what happens inside fails."""
     before = set(os.listdir(folder)) if os.path.isdir(folder) else None
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(_remove_all_but, before, folder)
         yield
-    except BaseException:
-        if before is None:
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            for name in set(os.listdir(folder)) - before:
-                path = os.path.join(folder, name)
-                shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-        raise
+        undo.pop_all()
+
+
+def _remove_all_but(before: set[str] | None, folder: str) -> None:
+    if before is None:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    for name in set(os.listdir(folder)) - before:
+        path = os.path.join(folder, name)
+        shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)

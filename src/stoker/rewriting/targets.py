@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model can be rewritten to, by name: `Rewriter(to=["tflite_int8", "onnx"])`."""
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +18,7 @@ from stoker.rewriting.rewriter_factory import (
     create_rewriter,
 )
 
-__all__ = ["TARGETS", "Target", "check_targets", "rewrite"]
+__all__ = ["TARGETS", "Target", "check_targets", "removed_on_failure", "rewrite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,16 @@ def check_targets(names: Iterable[str]) -> list[str]:
     if len(set(found)) < len(found) or not found:
         raise ValueError(f"Give at least one format, and none of them twice; got {found}.")
     return found
+
+
+@contextlib.contextmanager
+def removed_on_failure(folders: Iterable[str]) -> Iterator[None]:
+    """Rewrite to several folders inside; if one of them fails, none is left."""
+    with contextlib.ExitStack() as undo:
+        for folder in folders:
+            undo.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield
+        undo.pop_all()
 
 
 def rewrite(

@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 from typing import Any
 
 from google.protobuf import json_format
@@ -14,7 +13,7 @@ from stoker.components.trainer.validate import ModelCheck
 from stoker.dsl.executor import BaseExecutor
 from stoker.layout import serving_model_path
 from stoker.proto.trainer_pb2 import EvalArgs
-from stoker.rewriting.targets import TARGETS, rewrite
+from stoker.rewriting.targets import TARGETS, removed_on_failure, rewrite
 
 __all__ = ["CheckAndRewrite", "Rewrite"]
 
@@ -35,15 +34,11 @@ class Rewrite(BaseExecutor):
         names = json.loads(exec_properties["rewrite"])
         folders = {name: os.path.join(model.uri, TARGETS[name].folder) for name in names}
         reports = {}
-        try:
+        with removed_on_failure(folders.values()):
             for name, folder in folders.items():
                 report = rewrite(serving_model_path(model.uri), name, folder, examples=files)
                 reports[name] = report.to_dict()
                 print(f"{name}: {report.summary()}")
-        except BaseException:
-            for folder in folders.values():
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
         model.set_json_value_custom_property("rewriting", reports)
 
 
