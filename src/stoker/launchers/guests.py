@@ -49,4 +49,6 @@ def guest_request(task: Task) -> str:
 
 def _is_the_users(path: str) -> bool:
     """Whether a place to import from is the user's own, and not part of this interpreter."""
-    return os.path.isdir(path) and path != _OURS and not is_installed(os.path.join(path, ""))
+    folder = os.path.join(path, "")
+    ours = folder.startswith(os.path.join(_OURS, ""))
+    return os.path.isdir(path) and not ours and not is_installed(folder)
