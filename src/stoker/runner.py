@@ -32,6 +32,7 @@ from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.liveness import hold_run_lock, is_alive
 from stoker.metadata.records import SKIPPED, ExecutionState
+from stoker.metadata.records import Execution as Record
 from stoker.progress import Console
 from stoker.secrets import masked
 from stoker.step_environments import environments_of, import_paths
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from stoker.execution import Execution
     from stoker.metadata.store import Store
 
-__all__ = ["LocalDagRunner", "Run", "intercept"]
+__all__ = ["LocalDagRunner", "Run", "intercept", "run_step"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +112,41 @@ def intercept(
 ) -> Iterator[list[Run]]:
     """Take over the runs that are started inside: add to them, and keep their results."""
     global _interception
+    outer = _interception
     _interception = _Interception(parameters, force, fresh, launcher)
     try:
         yield _interception.runs
     finally:
-        _interception = _Interception()
+        _interception = outer
+
+
+def run_step(
+    pipeline: Pipeline,
+    node: Node,
+    *,
+    before: Mapping[str, ArtifactMap],
+    skipped: Collection[str],
+    fresh: bool,
+    launcher: Launcher,
+    console: Console,
+) -> tuple[Record, ArtifactMap]:
+    """Run one step of a pipeline, as a notebook does: its execution, and what it has published.
+
+    `before` is what the steps that it reads from have published, in runs of their own; `skipped`
+    are those of them that a condition has left out.
+    """
+    with (
+        listening(),
+        contextlib.closing(launcher),
+        contextlib.closing(console),
+        _begun(pipeline, {}, (), fresh, launcher, console) as steps,
+    ):
+        steps.alone = True
+        steps.published.update(before)
+        steps.skipped.update(skipped)
+        steps.run(node)
+        (execution,) = steps.store.executions(run_id=steps.run_id)
+    return execution, steps.published[node.id]
 
 
 def _run(
@@ -126,51 +157,65 @@ def _run(
     launcher: Launcher,
 ) -> Run:
     _check_names(pipeline, given, forced)
+    with contextlib.closing(launcher), contextlib.closing(Console()) as console:
+        with _begun(pipeline, given, forced, fresh, launcher, console) as steps:
+            for node in pipeline.components:
+                steps.run(node)
+        console.step(f"Run {steps.run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
+        for line in _where_outputs_are(steps.published):
+            console.step(f"  {line}")
+    return Run(
+        id=steps.run_id,
+        pipeline_name=pipeline.pipeline_name,
+        pipeline_root=steps.root,
+        outputs=steps.published,
+    )
+
+
+@contextlib.contextmanager
+def _begun(
+    pipeline: Pipeline,
+    given: dict[str, Any],
+    forced: Collection[str],
+    fresh: bool,
+    launcher: Launcher,
+    console: Console,
+) -> Iterator["_Steps"]:
+    """A run that is recorded and holds its lock, for its steps to be run inside."""
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
     _check_writable(root)
     environments = environments_of(pipeline, given)
     config = pipeline.store_config(root)
-    with contextlib.closing(launcher), contextlib.closing(Console()) as console:
-        if not (pipeline.enable_cache and config.exists()):
-            # First of all, since importing TensorFlow takes longer than all that comes before it.
-            launcher.prepare(dict.fromkeys(environments.values()))
-        from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
+    if not (pipeline.enable_cache and config.exists()):
+        # First of all, since importing TensorFlow takes longer than all that comes before it.
+        launcher.prepare(dict.fromkeys(environments.values()))
+    from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
 
-        with (
-            Store(config) as store,
-            hold_run_lock(os.path.join(root, ".stoker", "runs")) as (run_id, lock_file),
-        ):
-            steps = _Steps(
-                pipeline=pipeline,
-                given=given,
-                forced=forced,
-                fresh=fresh,
-                root=root,
-                run_id=run_id,
-                store=store,
-                launcher=launcher,
-                console=console,
-                environments=environments,
-                digest=FileDigests(os.path.join(root, ".stoker", "digests.json")),
-            )
-            steps.close_dead_runs()
-            store.begin_run(
-                pipeline.pipeline_name, run_id, properties={"lock_file": lock_file, "root": root}
-            )
-            try:
-                for node in pipeline.components:
-                    steps.run(node)
-            finally:
-                shutil.rmtree(steps.tmp_dir, ignore_errors=True)
-        console.step(f"Run {run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
-        for line in _where_outputs_are(steps.published):
-            console.step(f"  {line}")
-    return Run(
-        id=run_id,
-        pipeline_name=pipeline.pipeline_name,
-        pipeline_root=root,
-        outputs=steps.published,
-    )
+    with (
+        Store(config) as store,
+        hold_run_lock(os.path.join(root, ".stoker", "runs")) as (run_id, lock_file),
+    ):
+        steps = _Steps(
+            pipeline=pipeline,
+            given=given,
+            forced=forced,
+            fresh=fresh,
+            root=root,
+            run_id=run_id,
+            store=store,
+            launcher=launcher,
+            console=console,
+            environments=environments,
+            digest=FileDigests(os.path.join(root, ".stoker", "digests.json")),
+        )
+        steps.close_dead_runs()
+        store.begin_run(
+            pipeline.pipeline_name, run_id, properties={"lock_file": lock_file, "root": root}
+        )
+        try:
+            yield steps
+        finally:
+            shutil.rmtree(steps.tmp_dir, ignore_errors=True)
 
 
 def _where_outputs_are(published: Mapping[str, ArtifactMap]) -> Iterator[str]:
@@ -225,6 +270,8 @@ class _Steps:
     digest: FileDigests
     published: dict[str, ArtifactMap] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
+    alone: bool = False
+    """Whether only one step is run, those before it having had runs of their own."""
 
     @property
     def tmp_dir(self) -> str:
@@ -294,11 +341,11 @@ class _Steps:
         self.store.close_execution(execution.id, ExecutionState.CANCELED, f"Not run: {why_not}.")
         self.skipped.add(node.id)
         self.published[node.id] = {}
-        self.console.step(f"{self._position} {node.id} not run: {why_not}")
+        self.console.step(f"{self._position}{node.id} not run: {why_not}")
 
     @property
     def _position(self) -> str:
-        return f"[{len(self.published)}/{len(self.pipeline.components)}]"
+        return "" if self.alone else f"[{len(self.published)}/{len(self.pipeline.components)}] "
 
     def _import(self, node: Importer) -> None:
         artifact = node.artifact(self.given)
@@ -522,7 +569,7 @@ class _Steps:
         with execution.closed_on_failure():
             yield execution
         self.published[node.id] = execution.outputs
-        self.console.step(f"{self._position} {node.id} {how} in {time.monotonic() - started:.2f} s")
+        self.console.step(f"{self._position}{node.id} {how} in {time.monotonic() - started:.2f} s")
 
 
 def _from_outside(artifact: Artifact) -> Artifact:
