@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small classifier of two classes, one of three, and labelled examples to evaluate them on."""
+"""A small classifier of two classes, others of three, and labelled examples to evaluate them on."""
 
 from pathlib import Path
 
@@ -14,7 +14,10 @@ COLORS = ("red", "green", "blue")
 
 
 def save_classifier(folder, bias=0.1):
-    """One score per example; three under `classes`; `features` gives the label doubled."""
+    """One score per example, and three under `classes`: of one class each, or of several.
+
+    `features` makes another label.
+    """
     import tensorflow as tf
 
     module = tf.Module()
@@ -33,7 +36,9 @@ def save_classifier(folder, bias=0.1):
     @tf.function(input_signature=[strings])
     def classes(examples):
         x = tf.io.parse_example(examples, spec)["x"]
-        return {"probabilities": tf.nn.softmax(x @ module.weights + bias)}
+        logits = x @ module.weights + bias
+        several = tf.sigmoid(logits)
+        return {"probabilities": tf.nn.softmax(logits), "logits": logits, "several": several}
 
     @tf.function(input_signature=[strings])
     def features(examples):
@@ -58,7 +63,11 @@ def labelled_examples(num=600, seed=0):
         feature["x"].float_list.value.extend(x)
         is_positive = rng.random() < 1 / (1 + np.exp(1.8 * x[1] - 1.2 * x[0]))
         feature["label"].int64_list.value.append(int(is_positive))
-        feature["class"].int64_list.value.append(int(rng.integers(3)))
+        number = int(rng.integers(3))
+        feature["class"].int64_list.value.append(number)
+        feature["one_hot"].float_list.value.extend(float(one == number) for one in range(3))
+        feature["several"].int64_list.value.extend(index >> bit & 1 for bit in range(3))
+        feature["amount"].float_list.value.append(0.5 + x[0] ** 2)
         feature["color"].bytes_list.value.append(COLORS[rng.integers(3)].encode())
         feature["size"].int64_list.value.append(int(rng.integers(2)))
         feature["weight"].float_list.value.append(rng.random())

@@ -156,11 +156,11 @@ def test_a_configuration_of_tfma_s_own_class_is_taken_by_its_name(examples, mode
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"label_key": "lable"}, "no feature 'lable'.* Did you mean 'label'.* They have class"),
+        ({"label_key": "lable"}, "no feature 'lable'.* Did you mean 'label'.* They have amount"),
         ({"label_key": "color"}, "the label.*|'color' is text, such as b'"),
-        ({"label_key": "x"}, "takes one number per example, and the labels have"),
+        ({"label_key": "x"}, "labels have 2 values per example, and the predictions one value"),
         ({"label_key": "tags"}, "'tags' is text"),
-        ({"label_key": "size", "signature_name": "classes"}, "the predictions have \\[3\\]"),
+        ({"label_key": "weight", "signature_name": "classes"}, "is no class of the model"),
         ({"signature_name": "nothing"}, "no signature 'nothing'; it has classes"),
         ({"prediction_key": "scor", "signature_name": "features"}, "Did you mean|is none of them"),
         ({"example_weight_key": "wieght"}, "the example weight.* Did you mean 'weight'"),

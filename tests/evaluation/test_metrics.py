@@ -64,6 +64,17 @@ def test_classes_are_compared_with_the_best_score():
     logits = np.log(scores) + 3
     found = value("SparseCategoricalCrossentropy", labels, logits, ones, '"from_logits": true')
     assert found == pytest.approx(expected)
+    with pytest.raises(BadData, match=r"labels have 3 values. Use CategoricalAccuracy"):
+        value("SparseCategoricalAccuracy", np.eye(3)[labels], scores, ones)
+    with pytest.raises(BadData, match=r"they have 1. .* use SparseCategoricalCrossentropy"):
+        value("CategoricalCrossentropy", labels, scores, ones)
+
+
+def test_a_metric_of_two_classes_takes_several_one_by_one():
+    scores, labels = RNG.random((100, 3)), RNG.integers(3, size=100)
+    yes, one_hot = scores.ravel() > 0.5, np.eye(3)[labels]
+    found = [value("Precision", given, scores, np.ones(100)) for given in (labels, one_hot)]
+    assert found == [pytest.approx(sklearn.precision_score(one_hot.ravel(), yes))] * 2
 
 
 def test_settings_are_read_from_json():

@@ -6,23 +6,31 @@ from collections.abc import Callable
 import numpy as np
 
 from stoker.errors import BadData
-from stoker.evaluation.statistics import Scored, one_score
+from stoker.evaluation.statistics import Scored, class_ids, pairs
 
-__all__ = ["CLASS_LOSSES", "binary_cross_entropy"]
+__all__ = ["CLASS_LOSSES", "binary_cross_entropy", "exact"]
 
 _EPSILON = np.float32(1e-7)
 
 
+def exact(batch: Scored) -> np.ndarray:
+    """The share of labels that are what the model says."""
+    labels, predictions = pairs(batch, "Accuracy", one_hot=False)
+    return np.asarray((labels == predictions).mean(axis=1))
+
+
 def binary_cross_entropy(batch: Scored, from_logits: bool, smoothing: float) -> np.ndarray:
     """-log of what the model gives to the label, of two."""
-    labels, scores = (one.astype(np.float32) for one in one_score(batch, "BinaryCrossentropy"))
+    labels, scores = (
+        one.astype(np.float32) for one in pairs(batch, "BinaryCrossentropy", one_hot=False)
+    )
     labels = labels * np.float32(1 - smoothing) + np.float32(smoothing / 2)
     if from_logits:
         loss = np.maximum(scores, 0) - scores * labels + np.log1p(np.exp(-np.abs(scores)))
-        return np.asarray(loss)
+        return np.asarray(loss.mean(axis=1))
     scores = np.clip(scores, _EPSILON, 1 - _EPSILON)
     of_yes, of_no = np.log(scores + _EPSILON), np.log(1 - scores + _EPSILON)
-    return np.asarray(-(labels * of_yes + (1 - labels) * of_no))
+    return np.asarray(-(labels * of_yes + (1 - labels) * of_no).mean(axis=1))
 
 
 def _class_scores(batch: Scored, metric: str) -> np.ndarray:
@@ -34,51 +42,65 @@ def _class_scores(batch: Scored, metric: str) -> np.ndarray:
     return batch.predictions.astype(np.float32)
 
 
-def _class_ids(batch: Scored, metric: str) -> np.ndarray:
-    """The class of each example; labels may be numbers of classes, or one-hot."""
-    num_classes = _class_scores(batch, metric).shape[1]
+def _sparse(batch: Scored, metric: str) -> np.ndarray:
+    """Labels that are numbers of classes."""
+    _class_scores(batch, metric)
     if batch.labels.ndim == 2:
-        if batch.labels.shape[1] != num_classes:
-            raise BadData(
-                f"{metric}: the labels have {batch.labels.shape[1]} values, and the predictions "
-                f"{num_classes} classes."
-            )
-        return np.asarray(np.argmax(batch.labels, axis=1))
-    ids = batch.labels.astype(np.int64)
-    outside = (ids < 0) | (ids >= num_classes) | (ids != batch.labels)
-    if outside.any():
         raise BadData(
-            f"{metric}: the label {batch.labels[outside][0]:g} is no class of the model, which "
-            f"has {num_classes}: 0 to {num_classes - 1}."
+            f"{metric} takes the number of a class as label, and the labels have "
+            f"{batch.labels.shape[1]} values. Use {metric.removeprefix('Sparse')}."
         )
-    return ids
+    return class_ids(batch, metric)
 
 
-def _is_best(metric: str) -> Callable[[Scored, bool], np.ndarray]:
-    def of_example(batch: Scored, _: bool) -> np.ndarray:
-        best = np.argmax(_class_scores(batch, metric), axis=1)
-        return np.asarray(best == _class_ids(batch, metric))
-
-    return of_example
-
-
-def _cross_entropy(metric: str) -> Callable[[Scored, bool], np.ndarray]:
-    """-log of what the model gives to the label, of several; scores are made to add up to 1."""
-
-    def of_example(batch: Scored, from_logits: bool) -> np.ndarray:
-        scores = _class_scores(batch, metric)
-        logits = scores if from_logits else np.log(np.clip(scores, _EPSILON, 1 - _EPSILON))
-        highest = logits.max(axis=1)
-        total = np.log(np.exp(logits - highest[:, None]).sum(axis=1)) + highest
-        ids = _class_ids(batch, metric)
-        return np.asarray(total - logits[np.arange(len(ids)), ids])
-
-    return of_example
+def _dense(batch: Scored, metric: str) -> np.ndarray:
+    """Labels with a number for each class."""
+    scores = _class_scores(batch, metric)
+    if batch.labels.shape != scores.shape:
+        found = batch.labels.shape[1] if batch.labels.ndim > 1 else 1
+        raise BadData(
+            f"{metric} takes labels with a value for each of the {scores.shape[1]} classes, and "
+            f"they have {found}. For labels that are numbers of classes use Sparse{metric}."
+        )
+    return batch.labels.astype(np.float32)
 
 
-CLASS_LOSSES = {
-    "SparseCategoricalAccuracy": _is_best("SparseCategoricalAccuracy"),
-    "CategoricalAccuracy": _is_best("CategoricalAccuracy"),
-    "SparseCategoricalCrossentropy": _cross_entropy("SparseCategoricalCrossentropy"),
-    "CategoricalCrossentropy": _cross_entropy("CategoricalCrossentropy"),
+def _log_softmax(logits: np.ndarray) -> np.ndarray:
+    from_highest = logits - logits.max(axis=1, keepdims=True)
+    return np.asarray(from_highest - np.log(np.exp(from_highest).sum(axis=1, keepdims=True)))
+
+
+def _sparse_accuracy(batch: Scored, _: bool) -> np.ndarray:
+    ids = _sparse(batch, "SparseCategoricalAccuracy")
+    return np.asarray(batch.predictions.argmax(axis=1) == ids)
+
+
+def _accuracy(batch: Scored, _: bool) -> np.ndarray:
+    labels = _dense(batch, "CategoricalAccuracy")
+    return np.asarray(batch.predictions.argmax(axis=1) == labels.argmax(axis=1))
+
+
+def _sparse_cross_entropy(batch: Scored, from_logits: bool) -> np.ndarray:
+    """-log of what the model gives to the label; scores are made to add up to 1."""
+    ids = _sparse(batch, "SparseCategoricalCrossentropy")
+    scores = _class_scores(batch, "SparseCategoricalCrossentropy")
+    logits = scores if from_logits else np.log(np.clip(scores, _EPSILON, 1 - _EPSILON))
+    return np.asarray(-_log_softmax(logits)[np.arange(len(ids)), ids])
+
+
+def _cross_entropy(batch: Scored, from_logits: bool) -> np.ndarray:
+    """The same, of labels that are shares of classes."""
+    labels = _dense(batch, "CategoricalCrossentropy")
+    scores = _class_scores(batch, "CategoricalCrossentropy")
+    if from_logits:
+        return np.asarray(-(labels * _log_softmax(scores)).sum(axis=1))
+    shares = scores / scores.sum(axis=1, keepdims=True)
+    return np.asarray(-(labels * np.log(np.clip(shares, _EPSILON, 1 - _EPSILON))).sum(axis=1))
+
+
+CLASS_LOSSES: dict[str, Callable[[Scored, bool], np.ndarray]] = {
+    "SparseCategoricalAccuracy": _sparse_accuracy,
+    "CategoricalAccuracy": _accuracy,
+    "SparseCategoricalCrossentropy": _sparse_cross_entropy,
+    "CategoricalCrossentropy": _cross_entropy,
 }

@@ -15,7 +15,7 @@ import numpy as np
 
 from stoker.evaluation.areas import area_under_curve
 from stoker.evaluation.features import did_you_mean
-from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy
+from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
 from stoker.evaluation.metric_names import ELSEWHERE
 from stoker.evaluation.statistics import (
     Scored,
@@ -23,7 +23,7 @@ from stoker.evaluation.statistics import (
     confusion,
     histogram,
     mean_of,
-    one_score,
+    pairs,
     totals_of,
 )
 from stoker.proto.eval_config_pb2 import MetricConfig
@@ -175,7 +175,7 @@ def _regression(class_name: str, error: Callable[[np.ndarray, np.ndarray], np.nd
     def make(_: Settings) -> tuple[Statistic, Formula]:
         def of_example(batch: Scored) -> np.ndarray:
             with np.errstate(divide="ignore", invalid="ignore"):
-                return error(*one_score(batch, class_name))
+                return np.asarray(error(*pairs(batch, class_name)).mean(axis=1))
 
         return mean_of(class_name, of_example), _mean
 
@@ -204,15 +204,17 @@ def _squared_error(label: np.ndarray, prediction: np.ndarray) -> np.ndarray:
 
 def _moments(formula: Formula) -> Maker:
     """A metric of the sums of labels, predictions, weights, their squares and their products."""
-    statistic = totals_of(
-        "moments",
-        lambda batch: batch.weights * one_score(batch, "Calibration")[0],
-        lambda batch: batch.weights * one_score(batch, "Calibration")[1],
-        lambda batch: batch.weights,
-        lambda batch: batch.weights * one_score(batch, "Calibration")[0] ** 2,
-        lambda batch: batch.weights * one_score(batch, "Calibration")[1] ** 2,
-        lambda batch: batch.weights * np.prod(one_score(batch, "Calibration"), axis=0),
-    )
+    powers = ((1, 0), (0, 1), (0, 0), (2, 0), (0, 2), (1, 1))
+
+    def weighted_mean(of_label: int, of_prediction: int) -> Callable[[Scored], np.ndarray]:
+        def of_example(batch: Scored) -> np.ndarray:
+            labels, predictions = pairs(batch, "Calibration")
+            products = labels**of_label * predictions**of_prediction
+            return np.asarray(batch.weights * products.mean(axis=1))
+
+        return of_example
+
+    statistic = totals_of("moments", *(weighted_mean(*one) for one in powers))
     return lambda _: (statistic, formula)
 
 
@@ -251,11 +253,6 @@ def _binary_cross_entropy(settings: Settings) -> tuple[Statistic, Formula]:
     )
 
 
-def _exact(batch: Scored) -> np.ndarray:
-    labels, predictions = one_score(batch, "Accuracy")
-    return np.asarray(labels == predictions)
-
-
 def _of_classes(class_name: str) -> Maker:
     def make(settings: Settings) -> tuple[Statistic, Formula]:
         loss, from_logits = CLASS_LOSSES[class_name], bool(settings.get("from_logits"))
@@ -279,7 +276,7 @@ METRICS: dict[str, tuple[Maker, tuple[str, ...]]] = {
         lambda settings: _area(settings, curve="PR"),
         ("name", *_AREA_SETTINGS),
     ),
-    "Accuracy": (lambda _: (mean_of("accuracy", _exact), _mean), ("name",)),
+    "Accuracy": (lambda _: (mean_of("accuracy", exact), _mean), ("name",)),
     **{
         name: (_of_classes(name), ("name", "from_logits"))
         for name in ("SparseCategoricalCrossentropy", "CategoricalCrossentropy")

@@ -13,11 +13,11 @@ __all__ = [
     "Scored",
     "Statistic",
     "Totals",
+    "class_ids",
     "confusion",
     "histogram",
-    "labels_in_unit_range",
     "mean_of",
-    "one_score",
+    "pairs",
     "totals_of",
 ]
 
@@ -92,22 +92,47 @@ def mean_of(key: str, of_example: Callable[[Scored], np.ndarray]) -> Statistic:
     )
 
 
-def one_score(batch: Scored, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """The labels and predictions of a metric that takes one number of each."""
-    for name, array in (("predictions", batch.predictions), ("labels", batch.labels)):
-        if array.ndim > 1:
-            raise BadData(
-                f"{metric} takes one number per example, and the {name} have "
-                f"{list(array.shape[1:])}. Use a metric for classes, such as "
-                "SparseCategoricalAccuracy, or binarize the classes, which needs "
-                "Evaluator(engine='tfma')."
-            )
-    return batch.labels.astype(np.float64), batch.predictions.astype(np.float64)
+def pairs(batch: Scored, metric: str, *, one_hot: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and predictions of a metric of single numbers, (N, m): m classes are m pairs.
+
+    With `one_hot`, a label may be the number of a class.
+    """
+    labels, predictions = batch.labels, batch.predictions
+    if labels.ndim < predictions.ndim and one_hot:
+        classes = np.arange(predictions.shape[1])
+        labels = class_ids(batch, metric)[:, None] == classes
+    if labels.shape != predictions.shape:
+        raise BadData(
+            f"{metric}: the labels have {_per_example(labels)} per example, and the predictions "
+            f"{_per_example(predictions)}. Name another label_key or prediction_key, or use a "
+            "metric for classes, such as SparseCategoricalAccuracy."
+        )
+    rows = len(labels)
+    return (
+        labels.reshape(rows, -1).astype(np.float64),
+        predictions.reshape(rows, -1).astype(np.float64),
+    )
 
 
-def labels_in_unit_range(batch: Scored, metric: str) -> tuple[np.ndarray, np.ndarray]:
+def _per_example(array: np.ndarray) -> str:
+    return f"{array.shape[1]} values" if array.ndim > 1 else "one value"
+
+
+def class_ids(batch: Scored, metric: str) -> np.ndarray:
+    """Labels that are the numbers of the classes that are predicted."""
+    num_classes, ids = batch.predictions.shape[1], batch.labels.astype(np.int64)
+    outside = (ids < 0) | (ids >= num_classes) | (ids != batch.labels)
+    if outside.any():
+        raise BadData(
+            f"{metric}: the label {batch.labels[outside][0]:g} is no class of the model, which "
+            f"has {num_classes}: 0 to {num_classes - 1}."
+        )
+    return ids
+
+
+def _in_unit_range(batch: Scored, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """The same, for labels that are 0, 1, or a share between them."""
-    labels, predictions = one_score(batch, metric)
+    labels, predictions = pairs(batch, metric)
     outside = (labels < 0) | (labels > 1) | np.isnan(labels)
     if outside.any():
         raise BadData(
@@ -121,12 +146,10 @@ def confusion(threshold: float) -> Statistic:
     """True positives, true negatives, false positives, false negatives: > threshold is yes."""
 
     def cells(batch: Scored) -> Cells:
-        labels, predictions = labels_in_unit_range(batch, "A confusion matrix")
+        labels, predictions = _in_unit_range(batch, "A confusion matrix")
         yes = predictions > threshold
-        positive, negative = batch.weights * labels, batch.weights * (1 - labels)
-        values = np.stack(
-            [positive * yes, negative * ~yes, negative * yes, positive * ~yes], axis=1
-        )
+        kinds = [labels * yes, (1 - labels) * ~yes, (1 - labels) * yes, labels * ~yes]
+        values = batch.weights[:, None] * np.stack([one.sum(axis=1) for one in kinds], axis=1)
         return np.broadcast_to(np.arange(4), values.shape), values
 
     return Statistic(f"confusion {threshold!r}", 4, cells)
@@ -137,9 +160,9 @@ def histogram() -> Statistic:
     width = NUM_BUCKETS + 2
 
     def cells(batch: Scored) -> Cells:
-        labels, predictions = labels_in_unit_range(batch, "AUC")
+        labels, predictions = _in_unit_range(batch, "AUC")
         buckets = np.clip(predictions * NUM_BUCKETS + 1, 0, NUM_BUCKETS + 1).astype(np.int64)
-        columns = np.stack([buckets, width + buckets], axis=1)
-        return columns, np.stack([batch.weights * (1 - labels), batch.weights * labels], axis=1)
+        columns = np.concatenate([buckets, width + buckets], axis=1)
+        return columns, batch.weights[:, None] * np.concatenate([1 - labels, labels], axis=1)
 
     return Statistic("histogram", 2 * width, cells)
