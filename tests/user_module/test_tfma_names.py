@@ -57,6 +57,7 @@ def test_a_configuration_can_be_written_without_tfma():
         ],
     )
     assert all(getattr(tfma, name) for name in CONFIG_NAMES)
+    assert tfma.config.MetricThreshold is tfma.MetricThreshold
     assert config.model_specs[0].label_key == "tips"
 
 

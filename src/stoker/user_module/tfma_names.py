@@ -96,9 +96,10 @@ def name_of_tfma(name: str) -> Any:
     if name in HOMES:
         return importlib.import_module(HOMES[name])
     installed = tfma_is_installed()
-    if name in CONFIG_NAMES:
+    if name in (*CONFIG_NAMES, "config"):
         home = f"{_TFMA}.proto.config_pb2" if installed else "stoker.proto.eval_config_pb2"
-        return getattr(importlib.import_module(home), name)
+        messages = importlib.import_module(home)
+        return messages if name == "config" else getattr(messages, name)
     if installed or name.startswith("__"):
         raise AttributeError(f"module {_TFMA!r} has no attribute {name!r}")
     raise MissingPart(
