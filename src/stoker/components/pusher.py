@@ -109,6 +109,7 @@ class Executor(BaseExecutor):
         """Push the model if it is blessed; keep a copy of it as the output."""
         (pushed_model,) = output_dict["pushed_model"]
         if not self.CheckBlessing(input_dict):
+            print("The model is not blessed: it is not pushed.")
             self._MarkNotPushed(pushed_model)
             return
         base_directory = _base_directory(exec_properties.get("push_destination"))
@@ -117,6 +118,7 @@ class Executor(BaseExecutor):
         shutil.copytree(model_path, pushed_model.uri, dirs_exist_ok=True)
         version = push(model_path, base_directory)
         destination = os.path.join(base_directory, str(version))
+        print(f"The model is pushed to {destination}.")
         self._MarkPushed(pushed_model, destination, str(version))
 
     def CheckBlessing(self, input_dict: Artifacts) -> bool:
