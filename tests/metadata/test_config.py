@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stoker.dsl import Pipeline
 from stoker.metadata import StoreConfig, sqlite_metadata_connection_config
 
 
@@ -27,6 +28,23 @@ def test_a_password_is_never_shown() -> None:
 def test_a_bare_path_names_the_function_to_use() -> None:
     with pytest.raises(ValueError, match=r"sqlite_metadata_connection_config\(path\)"):
         StoreConfig("/tmp/metadata.db")
+
+
+def test_a_pipeline_takes_the_words_of_ml_metadata(tmp_path: Path) -> None:
+    from ml_metadata.proto import metadata_store_pb2
+
+    config = metadata_store_pb2.ConnectionConfig()
+    config.sqlite.filename_uri = str(tmp_path / "metadata.db")
+    pipeline = Pipeline("p", str(tmp_path), config)
+    assert pipeline.metadata_connection_config == sqlite_metadata_connection_config(
+        tmp_path / "metadata.db"
+    )
+    config.mysql.password = "secret"
+    with pytest.raises(
+        ValueError, match=r"got a ConnectionConfig of mysql\. Use sqlite_"
+    ) as raised:
+        Pipeline("p", str(tmp_path), config)
+    assert "secret" not in str(raised.value)
 
 
 def test_declaring_a_store_loads_no_sqlalchemy() -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "EXECUTOR_SPECS",
     "EXTENSIONS",
     "FUNCTION_PARTS",
+    "MLMD",
     "MODULES",
     "PLACEHOLDERS",
     "RUNNERS",
@@ -40,9 +41,12 @@ _CONTAINERS = (
     "may start the container."
 )
 _RUNNER = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
-_NOTEBOOK = "Run the pipeline with LocalDagRunner().run(pipeline), which works in a notebook too."
 _MYSQL = "Keep the store in a file: sqlite_metadata_connection_config(path)."
 _STORE = "Read the store with `from stoker.metadata.store import Store`."
+_MLMD = (
+    "Stoker writes ML Metadata's schema without it. Read the store with `from "
+    "stoker.metadata.store import Store`, or with ml-metadata in an environment of its own."
+)
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
 _CLOUD_TRAINING = (
     "Stoker trains on this machine; a later version trains on several, with its own workers on "
@@ -91,6 +95,7 @@ RUNNERS: Advice = dict.fromkeys(
     ],
     _RUNNER,
 )
+MLMD: Advice = {"MetadataStore": _MLMD}
 CONNECTIONS: Advice = {"mysql_metadata_connection_config": _MYSQL, "Metadata": _STORE}
 DRIVER_TYPES: Advice = dict.fromkeys(
     ["ComponentInfo", "DriverArgs", "ExecutionDecision", "ExecutionInfo", "PipelineInfo"], _DRIVERS
@@ -100,6 +105,7 @@ EXTENSIONS: Advice = {
     "google_cloud_big_query": _BIG_QUERY,
 }
 MODULES: Advice = {
+    "ml_metadata.metadata_store": _MLMD,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
     "tfx.components.model_validator": _VALIDATED,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
@@ -109,7 +115,6 @@ MODULES: Advice = {
     "tfx.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
     "tfx.extensions.google_cloud_big_query": _BIG_QUERY,
     "tfx.orchestration.airflow": _RUNNER,
-    "tfx.orchestration.experimental.interactive": _NOTEBOOK,
     "tfx.orchestration.kubeflow": _RUNNER,
     "tfx.v1.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
     "tfx.v1.extensions.google_cloud_big_query": _BIG_QUERY,

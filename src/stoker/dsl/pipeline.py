@@ -6,9 +6,15 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from google.protobuf.message import Message
+
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import RuntimeParameter
-from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+from stoker.metadata.config import (
+    StoreConfig,
+    as_store_config,
+    sqlite_metadata_connection_config,
+)
 
 __all__ = ["Pipeline", "in_order"]
 
@@ -20,7 +26,7 @@ class Pipeline:
         self,
         pipeline_name: str,
         pipeline_root: str | RuntimeParameter | None = None,
-        metadata_connection_config: StoreConfig | None = None,
+        metadata_connection_config: StoreConfig | Message | None = None,
         components: Iterable[Node] | None = None,
         enable_cache: bool = False,
         beam_pipeline_args: list[str] | None = None,
@@ -35,7 +41,11 @@ class Pipeline:
         self.pipeline_root = pipeline_root or "."
         self.enable_cache = enable_cache
         self.beam_pipeline_args = list(beam_pipeline_args or ())
-        self.metadata_connection_config = metadata_connection_config
+        self.metadata_connection_config = (
+            None
+            if metadata_connection_config is None
+            else as_store_config(metadata_connection_config)
+        )
         self.components = in_order(components or ())
 
     @property

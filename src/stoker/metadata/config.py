@@ -4,8 +4,11 @@
 import os
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["StoreConfig", "sqlite_metadata_connection_config"]
+from google.protobuf.message import Message
+
+__all__ = ["StoreConfig", "as_store_config", "sqlite_metadata_connection_config"]
 
 _SQLITE = "sqlite:///"
 
@@ -47,3 +50,24 @@ class StoreConfig:
 def sqlite_metadata_connection_config(metadata_db_uri: str | os.PathLike[str]) -> StoreConfig:
     """A store in an SQLite file, which is made when it is first opened."""
     return StoreConfig(_SQLITE + os.path.abspath(metadata_db_uri))
+
+
+def as_store_config(config: Any) -> StoreConfig:
+    """A StoreConfig as it is; or what a ConnectionConfig, ML Metadata's or Stoker's, says."""
+    if isinstance(config, StoreConfig):
+        return config
+    if isinstance(config, Message) and "sqlite" in config.DESCRIPTOR.fields_by_name:
+        message: Any = config
+        if message.sqlite.filename_uri:
+            return sqlite_metadata_connection_config(message.sqlite.filename_uri)
+    raise ValueError(
+        f"A metadata store is a file, or a PostgreSQL database, got {_kind_of(config)}. Use "
+        "sqlite_metadata_connection_config(path), or StoreConfig('postgresql://…')."
+    )
+
+
+def _kind_of(config: Any) -> str:
+    """The kind of a store; what is in a message may be a password."""
+    if isinstance(config, Message) and "config" in config.DESCRIPTOR.oneofs_by_name:
+        return f"a ConnectionConfig of {config.WhichOneof('config') or 'nothing'}"
+    return repr(config)
