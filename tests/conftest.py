@@ -1,9 +1,14 @@
 import os
+import re
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from stoker.launchers.processes import WarmProcesses
+from stoker.runner import intercept
 
 # A shell starts background jobs with Ctrl-C ignored, and their children inherit that; the tests
 # that press Ctrl-C need children that listen.
@@ -18,7 +23,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Unit tests need no TensorFlow: do not even import the files that are all about it."""
     if "not tf" not in config.option.markexpr or collection_path.suffix != ".py":
         return None
-    return "\npytestmark = pytest.mark.tf\n" in collection_path.read_text() or None
+    text = collection_path.read_text()
+    return (
+        re.search(r"^pytestmark = .*\bpytest\.mark\.tf\b", text, re.MULTILINE) is not None or None
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -29,3 +37,17 @@ def _environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 _AT_START = dict(os.environ)
+
+
+@pytest.fixture(scope="session")
+def _kept_templates() -> Iterator[WarmProcesses]:
+    launcher = WarmProcesses()
+    yield launcher
+    launcher.end()
+
+
+@pytest.fixture(scope="module")
+def warm(_kept_templates: WarmProcesses) -> Iterator[None]:
+    """Pipelines of this test find TensorFlow imported by an earlier one; their workers are new."""
+    with intercept({}, launcher=_kept_templates):
+        yield

@@ -27,7 +27,7 @@ from stoker.dsl import (
 )
 from stoker.errors import StepFailed
 from stoker.launchers.in_process import InProcess
-from stoker.launchers.processes import Processes
+from stoker.launchers.processes import Processes, WarmProcesses
 from stoker.manifest import Manifest, describe
 from stoker.metadata.records import ExecutionState
 from stoker.metadata.store import Store
@@ -104,6 +104,40 @@ def states(root, node_id):
             execution.state
             for execution in store.executions(node_id=node_id, pipeline_name="notes")
         ]
+
+
+@component
+def look_around() -> OutputDict(folder=str, colour=str, parent=int, pid=int):
+    return {
+        "folder": os.getcwd(),
+        "colour": os.environ.get("COLOUR", ""),
+        "parent": os.getppid(),
+        "pid": os.getpid(),
+    }
+
+
+def test_a_launcher_that_stays_warm_gives_every_run_what_it_would_find_cold(tmp_path, monkeypatch):
+    launcher = WarmProcesses()
+
+    def looked():
+        pipeline = Pipeline("looks", str(tmp_path / "root"), components=[look_around()])
+        outputs = LocalDagRunner(launcher).run(pipeline).outputs["look_around"]
+        return {key: values[0].value for key, values in outputs.items()}
+
+    first, second = looked(), looked()
+    monkeypatch.setenv("COLOUR", "red")
+    monkeypatch.chdir(tmp_path)
+    third = looked()
+    os.kill(third["parent"], signal.SIGKILL)
+    fourth = looked()
+    launcher.end()
+
+    assert first["parent"] == second["parent"] != third["parent"] != fourth["parent"]
+    assert first["pid"] != second["pid"]
+    for found in (third, fourth):
+        assert (found["folder"], found["colour"]) == (str(tmp_path), "red")
+    with pytest.raises(ProcessLookupError):
+        os.kill(fourth["parent"], 0)
 
 
 def test_values_and_files_pass_from_step_to_step(tmp_path, launcher):

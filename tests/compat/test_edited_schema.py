@@ -11,7 +11,7 @@ from tfx.orchestration import pipeline
 from tfx.types import standard_artifacts
 from training import served, write
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 # Two of the columns of the file, so that what run_fn reads tells whose schema it is.
 EDITED = """

@@ -21,7 +21,7 @@ from stoker.errors import StepFailed, StokerError
 from stoker.metadata import sqlite_metadata_connection_config
 from stoker.metadata.store import Store
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 STEPS = 100
 EVAL_STEPS = 140  # batches of 40 from data that repeats: every one of the 140 examples 40 times

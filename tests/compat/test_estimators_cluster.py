@@ -14,7 +14,7 @@ from training import train, write
 
 from stoker.task import Workers
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 MODULE = """
 import tensorflow as tf

@@ -15,7 +15,7 @@ from stoker.errors import StepFailed
 from stoker.metadata import sqlite_metadata_connection_config
 from stoker.metadata.store import Store
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 ESTIMATOR = """
 import tensorflow as tf

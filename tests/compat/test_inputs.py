@@ -11,7 +11,7 @@ from training import served, train, write
 
 from stoker.errors import StepFailed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 TELLS = """
 import dataclasses

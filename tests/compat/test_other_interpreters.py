@@ -19,7 +19,7 @@ from training import write
 
 from stoker.environments import RECIPES, create, find_python
 
-pytestmark = [pytest.mark.tf, pytest.mark.slow]
+pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 HOME = str(Path(__file__).parents[2] / ".envs")
 

@@ -11,7 +11,7 @@ from training import train
 from stoker import Rewriter, StepFailed, Trainer
 from stoker.rewriting.report import Report
 
-pytestmark = [pytest.mark.tf, pytest.mark.slow]
+pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 # As the guide and the examples of TFX have it: train, save, rewrite into the serving folder.
 KERAS = """

@@ -11,7 +11,7 @@ import pytest
 from tfx import v1 as tfx
 from training import write
 
-pytestmark = [pytest.mark.tf, pytest.mark.slow]
+pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 # As a TFX module is written: two functions, one model, the hyperparameters as a dict.
 MODULE = """

@@ -21,7 +21,7 @@ from tfx.types.standard_artifacts import Model
 
 from stoker.errors import StepFailed
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 MODULE = """
 import json, os

@@ -10,7 +10,7 @@ from training import served, train, write
 
 from stoker.task import Workers
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 MODULES = {"keras_2": worker_modules.KERAS_2, "keras_3": worker_modules.KERAS_3}
 MODULES["loop"] = worker_modules.LOOP

@@ -17,7 +17,7 @@ from stoker.proto.bulk_inferrer_pb2 import DataSpec, ModelSpec, OutputExampleSpe
 from stoker.proto.example_pb2 import Example
 from stoker.runner import LocalDagRunner
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from stoker.errors import StepFailed
 from stoker.examples.tfrecord import read_records
 from stoker.runner import LocalDagRunner
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 
 @pytest.fixture(scope="module")

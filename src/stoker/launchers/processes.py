@@ -33,7 +33,7 @@ from stoker.launchers.shares import free_addresses, shares
 from stoker.launchers.template import LENGTH_BYTES
 from stoker.task import Environment, Failure, Member, Outcome, Task, Workers
 
-__all__ = ["Processes"]
+__all__ = ["Processes", "WarmProcesses"]
 
 _GRACE_SECONDS = 5.0
 _SAVING_SECONDS = 30.0
@@ -110,6 +110,29 @@ class Processes:
         self._templates.clear()
 
 
+class WarmProcesses(Processes):
+    """Keeps its templates warm from one run to the next, until `end`: for notebooks."""
+
+    _between_runs = False
+
+    def prepare(self, environments: Iterable[Environment]) -> None:
+        """Start what is missing; the first of a run looks whether what was kept is still good."""
+        if self._between_runs:
+            self._between_runs = False
+            for kind, template in list(self._templates.items()):
+                if not template.is_usable():
+                    self._templates.pop(kind).close()
+        super().prepare(environments)
+
+    def close(self) -> None:
+        """A run is over, and its workers with it; the templates stay."""
+        self._between_runs = True
+
+    def end(self) -> None:
+        """End every template."""
+        super().close()
+
+
 def _template_command(environment: Environment, control_fd: int, *, fork: bool) -> list[str]:
     """What to run to have a template wait for requests."""
     return [
@@ -135,6 +158,7 @@ class _Template:
         self.control, theirs = socket.socketpair()
         # TensorFlow greets on standard error when it is imported; it is shown only on failure.
         self._greeting = tempfile.TemporaryFile()  # noqa: SIM115
+        self._surroundings = _surroundings()
         with theirs:
             if environment.python:
                 command = guest_command(environment.python, theirs.fileno())
@@ -150,6 +174,10 @@ class _Template:
                 env={**_DEFAULTS, **variables},
                 start_new_session=True,  # the terminal's Ctrl-C is for the runner alone
             )
+
+    def is_usable(self) -> bool:
+        """Whether it lives, and its workers find what a new template's would."""
+        return self.process.poll() is None and self._surroundings == _surroundings()
 
     def send(self, request: str, fds: list[int]) -> None:
         """Ask for a worker."""
@@ -173,6 +201,11 @@ class _Template:
             self.process.kill()
             self.process.wait()
         self._greeting.close()
+
+
+def _surroundings() -> tuple[str, dict[str, str]]:
+    """What a process inherits: its folder and its variables."""
+    return os.getcwd(), dict(os.environ)
 
 
 class _Worker:

@@ -19,7 +19,7 @@ from stoker.manifest import describe
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 MODULE = """
 import tensorflow_transform as tft

@@ -10,7 +10,7 @@ from stoker.errors import StepFailed
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 MODULE = """
 import tensorflow as tf
