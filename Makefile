@@ -10,7 +10,7 @@ demo: $(INSTALLED)  ## train the penguin model and say where everything is
 	$(BIN)/python examples/penguin/pipeline.py
 
 test: $(INSTALLED)  ## every test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: $(INSTALLED)  ## format, lint, types, import layers, unit tests
 	$(BIN)/ruff format --check

@@ -29,6 +29,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with long tests come first, so that several processes end at about the same time."""
+    weights: dict[Path, int] = {}
+    for item in items:
+        weight = 2 * bool(item.get_closest_marker("slow")) + bool(item.get_closest_marker("tf"))
+        weights[item.path] = max(weights.get(item.path, 0), weight)
+    items.sort(key=lambda item: -weights[item.path])
+
+
 @pytest.fixture(autouse=True)
 def _environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """Importing tensorflow_transform in one test sets this for all that come after it."""
