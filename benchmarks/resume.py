@@ -8,13 +8,12 @@ that of a checkpoint on disk: the weights, and twice as much for the slots of Ad
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from typing import Any
 
-from small_model import batches, compiled
+from small_model import batches, compiled, with_each_keras
 
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching import watch
@@ -29,14 +28,7 @@ def main() -> None:
         measure(int(sys.argv[1]))
         return
     print("                     size, MB    one takes, ms    in a fit    of its time")
-    for keras in (2, 3):
-        environ = {
-            **os.environ,
-            "TF_USE_LEGACY_KERAS": "1" if keras == 2 else "0",
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-        }
-        command = [sys.executable, __file__, str(keras)]
-        subprocess.run(command, check=True, env=environ, stderr=subprocess.DEVNULL)
+    with_each_keras(__file__)
 
 
 def measure(keras: int) -> None:

@@ -1,7 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model and endless data for benchmarks of what is around training."""
+"""A model and endless data for benchmarks of what is around training, with either Keras."""
 
+import os
+import subprocess
+import sys
 from typing import Any
+
+
+def with_each_keras(script: str) -> None:
+    """Run a script in a process for each Keras, whose version it is given."""
+    for keras in (2, 3):
+        environ = {
+            **os.environ,
+            "TF_USE_LEGACY_KERAS": "1" if keras == 2 else "0",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        }
+        command = [sys.executable, script, str(keras)]
+        subprocess.run(command, check=True, env=environ, stderr=subprocess.DEVNULL)
 
 
 def compiled(width: int, optimizer: str) -> Any:

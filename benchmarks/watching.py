@@ -11,7 +11,6 @@ clock that measures it included: it does not depend on what else the machine doe
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from small_model import batches, compiled
+from small_model import batches, compiled, with_each_keras
 
 from stoker.user_module.fn_args import FnArgs
 from stoker.watching import watch
@@ -36,14 +35,7 @@ def main() -> None:
         return
     print(f"with : without, {NUM_PAIRS} pairs           wall              CPU        in the hooks")
     print("                    steps/s    median   best    median   best")
-    for keras in (2, 3):
-        environ = {
-            **os.environ,
-            "TF_USE_LEGACY_KERAS": "1" if keras == 2 else "0",
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-        }
-        command = [sys.executable, __file__, str(keras)]
-        subprocess.run(command, check=True, env=environ, stderr=subprocess.DEVNULL)
+    with_each_keras(__file__)
 
 
 def measure(keras: int) -> None:

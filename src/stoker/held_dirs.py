@@ -11,6 +11,8 @@ import shutil
 import time
 from collections.abc import Iterator
 
+from stoker.liveness import is_alive
+
 __all__ = ["hold", "is_held"]
 
 _LOCK = "lock"
@@ -40,17 +42,7 @@ def hold(directory: str | None, *, otherwise: str, fresh: bool = False) -> Itera
 
 def is_held(directory: str) -> bool:
     """Whether a run is at work in this directory."""
-    try:
-        descriptor = os.open(os.path.join(directory, _LOCK), os.O_RDWR)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_alive(os.path.join(directory, _LOCK))
 
 
 def _empty(directory: str) -> None:

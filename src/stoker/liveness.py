@@ -39,7 +39,7 @@ def _new_lock_file(directory: str) -> tuple[str, str, int]:
 
 
 def is_alive(path: str) -> bool:
-    """Whether the run with this lock file is still running."""
+    """Whether the run that locked this file is still running."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except FileNotFoundError:

@@ -36,7 +36,7 @@ def guest_request(task: Task) -> str:
         unique_id=str(task.execution_id),
         checkpoint_dir=task.checkpoint_dir or None,
     )
-    fn_args = GenericExecutor(context)._fn_args(
+    fn_args = GenericExecutor(context).make_fn_args(
         {key: list(artifacts) for key, artifacts in task.inputs.items()},
         {key: list(artifacts) for key, artifacts in task.outputs.items()},
         dict(task.parameters),

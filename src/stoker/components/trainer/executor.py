@@ -34,7 +34,7 @@ class GenericExecutor(BaseExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Train."""
-        fn_args = self._fn_args(input_dict, output_dict, exec_properties)
+        fn_args = self.make_fn_args(input_dict, output_dict, exec_properties)
         watched = exec_properties.get("watch", True)
         if watched and fn_args.checkpoint_dir:
             from stoker.watching.resume import prepare_to_resume  # it needs NumPy
@@ -63,9 +63,10 @@ class GenericExecutor(BaseExecutor):
             )
         return load_first(exec_properties["module_file"], self.FUNCTIONS)
 
-    def _fn_args(
+    def make_fn_args(
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> FnArgs:
+        """What the user's function is told."""
         fn_args = get_common_fn_args(input_dict, exec_properties, self._get_tmp_dir())
         (model,) = output_dict["model"]
         fn_args.serving_model_dir = serving_model_dir(model.uri)
