@@ -4,12 +4,19 @@
 import os
 
 __all__ = [
+    "METRICS_FILE",
+    "TUNER_RESULTS_FILE",
     "eval_model_dir",
     "eval_model_path",
     "only_file",
     "serving_model_dir",
     "serving_model_path",
 ]
+
+METRICS_FILE = "metrics.jsonl"
+"""In a ModelRun: the metrics of a training, as `stoker.watching` writes them."""
+TUNER_RESULTS_FILE = "tuner_results.json"
+"""In TunerResults: the trials of a search."""
 
 
 def serving_model_dir(model_uri: str) -> str:

@@ -3,12 +3,12 @@ import pytest
 
 from stoker import CsvExampleGen
 from stoker.artifacts import Model, Schema
-from stoker.cli.rewritings import rewritings_of
 from stoker.components.rewriter import Rewriter, raw_examples
 from stoker.components.trainer.component import Trainer
 from stoker.components.transform.component import Transform
 from stoker.dsl import Channel
 from stoker.rewriting.report import Report
+from stoker.views.models import formats_tables
 
 REPORT = Report(
     format="TFJS",
@@ -52,11 +52,11 @@ def test_the_table_says_what_was_not_run():
     model = Model()
     model.set_json_value_custom_property("rewriting", {"tfjs": REPORT.to_dict()})
 
-    (table,) = rewritings_of([model])
+    (table,) = formats_tables([model])
 
     expected = ("tfjs", "6.3 kB", "171.8 kB", "not run", "0.0001", "not run", "0.50 ms", "")
     assert table.rows == [expected]
-    assert rewritings_of([Model()]) == []
+    assert formats_tables([Model()]) == []
 
 
 def examples_and_trainer(**arguments):

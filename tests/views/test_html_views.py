@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Artifacts of data as pages: well-formed, complete, and without anything from elsewhere."""
+"""Artifacts as pages: well-formed, complete, and without anything from elsewhere."""
 
 import html.parser
+import json
 import re
 import shutil
 import subprocess
@@ -9,7 +10,17 @@ import subprocess
 import pyarrow as pa
 import pytest
 
-from stoker.artifacts import ExampleAnomalies, Examples, ExampleStatistics, Model, Schema
+from stoker.artifacts import (
+    ExampleAnomalies,
+    Examples,
+    ExampleStatistics,
+    HyperParameters,
+    Model,
+    ModelBlessing,
+    ModelRun,
+    Schema,
+    TunerResults,
+)
 from stoker.examples.anomalies import find_anomalies, write_anomalies
 from stoker.examples.encode import encode
 from stoker.examples.schema import infer_schema, write_schema
@@ -40,6 +51,31 @@ def made(kind, folder, splits=()):
     return artifact
 
 
+TRIALS = [{"trial_id": "1", "score": 0.5, "lr": 0.1}, {"trial_id": "0", "error": EVIL}]
+
+
+def written(folder, **files):
+    folder.mkdir()
+    for name, content in files.items():
+        text = content if isinstance(content, str) else json.dumps(content)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def made_model(folder):
+    model = made(Model, written(folder, weights="x" * 2000))
+    model.custom_properties["signatures"] = {"serve": {"inputs": {EVIL: "string"}}}
+    return model
+
+
+def made_training(folder):
+    def line(split, step, loss):
+        return json.dumps({"step": step, "split": split, "metrics": {"loss": loss}}) + "\n"
+
+    lines = [line("train", 1, 2.0), line("train", 9, 0.25), line("validation", 9, "NaN")]
+    return made(ModelRun, written(folder, **{"metrics.jsonl": "".join(lines)}))
+
+
 @pytest.fixture
 def artifacts(tmp_path):
     statistics = compute_statistics([BATCH])
@@ -56,6 +92,15 @@ def artifacts(tmp_path):
         write_anomalies(found, f"{anomalies.path(split=split)}/SchemaDiff.pb")
     write_schema(schema, str(tmp_path / "schema" / "schema.pbtxt"))
     return {
+        "model": made_model(tmp_path / "model"),
+        "training": made_training(tmp_path / "training"),
+        "verdict": made(ModelBlessing, written(tmp_path / "verdict", NOT_BLESSED="")),
+        "values": made(
+            HyperParameters, written(tmp_path / "values", best={"values": {"lr": EVIL}})
+        ),
+        "trials": made(
+            TunerResults, written(tmp_path / "trials", **{"tuner_results.json": TRIALS})
+        ),
         "examples": examples,
         "statistics": counted,
         "anomalies": anomalies,
@@ -85,7 +130,10 @@ class Tags(html.parser.HTMLParser):
         self.text.append(data)
 
 
-KINDS = ["examples", "statistics", "anomalies", "schema"]
+KINDS = [
+    *("examples", "statistics", "anomalies", "schema"),
+    *("model", "training", "verdict", "values", "trials"),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,7 +156,9 @@ def texts(artifact):
 def test_values_are_shown_as_they_are(artifacts):
     assert EVIL in texts(artifacts["examples"])
     assert EVIL in texts(artifacts["statistics"])
-    assert any(EVIL in text for text in texts(artifacts["schema"]))
+    assert EVIL in texts(artifacts["values"])
+    for kind in ("schema", "model", "trials"):
+        assert any(EVIL in text for text in texts(artifacts[kind]))
 
 
 def test_statistics_have_a_card_for_every_feature(artifacts):
@@ -126,9 +176,21 @@ def test_anomalies_are_told_by_split(artifacts):
     assert evaluation.rows == [("(examples)", "No examples", "There is no example in this split.")]
 
 
-def test_what_is_not_data_has_no_view(tmp_path):
-    assert html_view(made(Model, tmp_path)) is None
-    assert html_page(made(Model, tmp_path)) is None
+def test_a_training_has_a_curve_for_every_metric(artifacts):
+    assert html_view(artifacts["training"]).count("<polyline") == 2
+    assert "train: 0.25 after 9 steps" in texts(artifacts["training"])
+
+
+def test_a_model_is_shown_with_its_size(artifacts):
+    assert "1 file, 2.0 kB" in texts(artifacts["model"])
+
+
+def test_a_verdict_is_a_word(artifacts):
+    assert "not blessed" in texts(artifacts["verdict"])
+
+
+def test_files_that_are_gone_are_said_to_be(tmp_path):
+    assert "Its files are gone." in texts(made(Model, tmp_path / "nowhere"))
 
 
 @pytest.mark.slow

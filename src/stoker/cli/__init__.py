@@ -5,7 +5,6 @@ app.py        the list of commands, and how each ending becomes an exit code
 <command>.py  one file per command, named like it
 stores.py     which store is meant
 lookup.py     what a name on the command line stands for in it
-preview.py    a few rows of what is in an artifact
 printing.py   tables, trees of text, JSON
 """
 

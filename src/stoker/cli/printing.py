@@ -5,13 +5,13 @@ import datetime
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from stoker.secrets import masked
-from stoker.views.table import Table
+from stoker.views.table import Table, readable_size
 
 __all__ = [
     "Table",
@@ -35,9 +35,7 @@ def print_table(table: Table) -> None:
     if sys.stdout.isatty():
         _print_rich(table)
         return
-    if table.title:
-        click.echo(table.title)
-    for line in _aligned([[name.upper() for name in table.columns], *table.rows]):
+    for line in table.lines():
         click.echo(line)
 
 
@@ -49,13 +47,6 @@ def print_pairs(pairs: Mapping[str, str]) -> None:
         click.echo(f"{click.style(name.ljust(width), bold=True)}  {first}".rstrip())
         for line in more:
             click.echo(f"{' ' * width}  {line}")
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        yield "  ".join(cells).rstrip()
 
 
 def _print_rich(table: Table) -> None:
@@ -70,16 +61,6 @@ def _print_rich(table: Table) -> None:
     for row in table.rows:
         drawn.add_row(*map(Text, row))  # as text: a path in brackets is not markup
     Console().print(drawn)
-
-
-def readable_size(num_bytes: int) -> str:
-    """A number of bytes in the unit that suits it."""
-    size = float(num_bytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
 
 
 def readable_duration(milliseconds: int) -> str:

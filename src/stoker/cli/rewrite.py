@@ -12,7 +12,6 @@ from stoker.artifacts import Artifact, Examples, Model
 from stoker.cli.lookup import find_artifact
 from stoker.cli.options import json_option
 from stoker.cli.printing import print_json, print_table, readable_path
-from stoker.cli.rewritings import PROPERTY, rewritings_of
 from stoker.cli.stores import find_store
 from stoker.cli.train import read_data
 from stoker.components.importer import Importer
@@ -24,6 +23,7 @@ from stoker.metadata.config import StoreConfig
 from stoker.metadata.store import Store
 from stoker.rewriting.targets import TARGETS
 from stoker.runner import LocalDagRunner
+from stoker.views.models import REPORTS, formats_tables
 
 __all__ = ["rewrite"]
 
@@ -97,7 +97,7 @@ def rewrite(
     for name, artifact in made.items():
         click.echo(f"{name}: {readable_path(serving_model_dir(artifact.uri))}")
     click.echo()
-    for table in rewritings_of(made.values()):
+    for table in formats_tables(made.values()):
         print_table(table)
     return 0
 
@@ -193,7 +193,7 @@ def _pipeline(
 
 
 def _record(name: str, artifact: Artifact) -> dict[str, object]:
-    reports = dict(artifact.custom_properties[PROPERTY])  # type: ignore[arg-type]
+    reports = dict(artifact.custom_properties[REPORTS])  # type: ignore[arg-type]
     return {
         "artifact": artifact.id,
         "path": serving_model_dir(artifact.uri),

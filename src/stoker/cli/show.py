@@ -18,7 +18,6 @@ from stoker.cli.lookup import (
     unknown_node,
 )
 from stoker.cli.options import json_option
-from stoker.cli.preview import preview
 from stoker.cli.printing import (
     Table,
     print_json,
@@ -29,7 +28,6 @@ from stoker.cli.printing import (
     readable_size,
     readable_time,
 )
-from stoker.cli.rewritings import PROPERTY as REPORTS
 from stoker.cli.rewritings import rewritings
 from stoker.cli.stores import with_store
 from stoker.manifest import Manifest, manifest_file
@@ -37,6 +35,8 @@ from stoker.metadata.records import Execution, Run
 from stoker.metadata.store import Store
 from stoker.secrets import masked
 from stoker.views.html import html_page
+from stoker.views.models import REPORTS
+from stoker.views.preview import preview
 
 __all__ = ["show"]
 
@@ -51,7 +51,7 @@ _OURS = ("cache_key", "cache_parts", "cache_explanation", "loaded_files")
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Write an artifact of data as a page, with histograms.",
+    help="Write an artifact as a page, with charts.",
 )
 @json_option
 @with_store
@@ -77,13 +77,7 @@ def show(store: Store, what: str, page: str | None, as_json: bool) -> int:
 
 
 def _write_page(artifact: Artifact, path: str) -> None:
-    html = html_page(artifact)
-    if html is None:
-        raise click.UsageError(
-            f"--html is for Examples, ExampleStatistics, Schema and ExampleAnomalies; artifact "
-            f"{artifact.id} is of type {artifact.type_name}."
-        )
-    Path(path).write_text(html, encoding="utf-8")
+    Path(path).write_text(html_page(artifact), encoding="utf-8")
     click.echo(f"{path} shows {artifact.type_name} {artifact.id}.")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small charts as SVG: what a number's histogram, and a word's frequency, look like in a page."""
+"""Small charts as SVG: histograms of numbers, frequencies of words, courses of metrics."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,13 @@ from tensorflow_metadata.proto.v0 import statistics_pb2
 
 from stoker.views.tables import readable_number
 
-__all__ = ["histogram_chart", "words_chart"]
+__all__ = ["curves_chart", "histogram_chart", "words_chart"]
 
 _WIDTH, _HEIGHT = 320, 90
 _ROW = 18
 _LABEL = 120
+_AXIS = 44
+_MANY_POINTS = 40
 
 
 def histogram_chart(
@@ -85,6 +87,56 @@ def words_chart(
                 f"<title>{escape(f'{split}: {word}, {share:.1%}')}</title></rect>"
             )
     return _svg(len(shown) * _ROW + 2, "".join(drawn))
+
+
+def curves_chart(
+    curves: Mapping[str, Sequence[tuple[int, float]]], colours: Mapping[str, str]
+) -> str:
+    """The course of one metric in some splits: a line through its values, step by step."""
+    finite = {
+        split: [one for one in many if math.isfinite(one[1])] for split, many in curves.items()
+    }
+    steps = [step for many in finite.values() for step, _ in many]
+    values = [value for many in finite.values() for _, value in many]
+    if not values:
+        return ""
+    limits = min(steps), max(steps), min(values), max(values)
+    drawn = [_grid(*limits)]
+    for split, points in finite.items():
+        places = [(*_spot(step, value, *limits), step, value) for step, value in points]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in places)
+        drawn.append(f'<polyline class="{colours[split]}" points="{line}"/>')
+        for x, y, step, value in places if len(places) <= _MANY_POINTS else places[-1:]:
+            tip = escape(f"{split}: {readable_number(value)} after {step:,} steps")
+            drawn.append(
+                f'<circle class="{colours[split]}" cx="{x:.1f}" cy="{y:.1f}" r="2.5">'
+                f"<title>{tip}</title></circle>"
+            )
+    return _svg(_HEIGHT + 24, "".join(drawn))
+
+
+def _grid(first: int, last: int, low: float, high: float) -> str:
+    """The lines of the lowest and the highest value, and what they and the ends stand for."""
+    parts = []
+    for value in dict.fromkeys((low, high)):
+        _, y = _spot(first, value, first, last, low, high)
+        parts.append(f'<line x1="{_AXIS}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(
+            f'<text x="{_AXIS - 6}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{escape(readable_number(value))}</text>"
+        )
+    for x, anchor, text in ((_AXIS, "start", f"step {first:,}"), (_WIDTH, "end", f"{last:,}")):
+        parts.append(f'<text x="{x}" y="{_HEIGHT + 20}" text-anchor="{anchor}">{text}</text>')
+    return "".join(parts)
+
+
+def _spot(
+    step: int, value: float, first: int, last: int, low: float, high: float
+) -> tuple[float, float]:
+    """Where a value is in the chart; one that is alone is in the middle."""
+    across = _place(step, first, last) / _WIDTH
+    up = _place(value, low, high) / _WIDTH
+    return _AXIS + across * (_WIDTH - _AXIS - 4), 6 + (1 - up) * (_HEIGHT - 6)
 
 
 def _svg(height: float, content: str) -> str:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of what is shown as text: every command prints these."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Table"]
+__all__ = ["Table", "readable_size"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,3 +19,23 @@ class Table:
     def to_record(self) -> dict[str, Any]:
         """This table as JSON."""
         return asdict(self)
+
+    def lines(self) -> Iterator[str]:
+        """This table as plain text, its columns aligned."""
+        if self.title:
+            yield self.title
+        rows = [[name.upper() for name in self.columns], *self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            yield "  ".join(cells).rstrip()
+
+
+def readable_size(num_bytes: int) -> str:
+    """A number of bytes in the unit that suits it."""
+    size = float(num_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from stoker.examples.tfrecord import RecordWriter
+from stoker.layout import METRICS_FILE
 
-__all__ = ["METRICS_FILE", "RunLog"]
+__all__ = ["RunLog"]
 
-METRICS_FILE = "metrics.jsonl"
 _FLUSH_SECONDS = 0.5
 
 

@@ -18,13 +18,13 @@ from stoker.components.tuner.trials import rows, table
 from stoker.components.tuner.working_dir import digest_of, working_dir_for
 from stoker.dsl.executor import BaseExecutor
 from stoker.held_dirs import hold
+from stoker.layout import TUNER_RESULTS_FILE
 from stoker.proto.tuner_pb2 import TuneArgs
 from stoker.user_module.fn_args import get_common_fn_args
 
 __all__ = ["BEST_HYPERPARAMETERS_FILE", "PLOT_FILE", "TUNER_RESULTS_FILE", "Executor"]
 
 BEST_HYPERPARAMETERS_FILE = "best_hyperparameters.txt"
-TUNER_RESULTS_FILE = "tuner_results.json"
 PLOT_FILE = "search.html"
 
 Artifacts = dict[str, list[Artifact]]

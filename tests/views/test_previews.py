@@ -4,11 +4,11 @@ import json
 import pytest
 
 from stoker.artifacts import Model, ModelEvaluation, Schema
-from stoker.cli.preview import preview
 from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import MetricId, plan_of
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
+from stoker.views.preview import preview
 
 SIGNATURES = {
     "serving_default": {

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pieces that views are made of: a frame that brings its style, headings, tables, cards."""
+
+from collections.abc import Iterable, Mapping
+from html import escape
+
+from stoker.views.style import PAGE_STYLE, STYLE
+from stoker.views.table import Table
+
+__all__ = [
+    "card",
+    "cards",
+    "cells_table",
+    "colours_of",
+    "framed",
+    "heading",
+    "key",
+    "legend",
+    "page",
+    "table_view",
+]
+
+_NUM_COLOURS = 4
+
+
+def framed(content: str) -> str:
+    """A fragment that looks the same wherever it is put."""
+    return f'<style>{STYLE}</style><div class="stoker">{content}</div>'
+
+
+def page(title: str, view: str) -> str:
+    """A fragment as a page of its own: no script, and nothing that has to be fetched."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{PAGE_STYLE}</style></head>"
+        f"<body>{view}</body></html>\n"
+    )
+
+
+def heading(title: str, about: str) -> str:
+    """What is shown, and a line about it."""
+    return f'<h1>{escape(title)}</h1><p class="about">{escape(about)}</p>'
+
+
+def table_view(table: Table) -> str:
+    """A table, or only its title if it has no rows."""
+    title = f"<h2>{escape(table.title)}</h2>" if table.title else ""
+    if not table.rows:
+        return title
+    rows = (map(escape, row) for row in table.rows)
+    return f'{title}<div class="scroll">{cells_table(map(escape, table.columns), rows)}</div>'
+
+
+def cells_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of cells that are HTML already."""
+    head = "".join(f"<th>{name}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def colours_of(splits: Iterable[str]) -> dict[str, str]:
+    """The style class of each split."""
+    return {split: f"split-{number % _NUM_COLOURS}" for number, split in enumerate(splits)}
+
+
+def key(split: str, colours: Mapping[str, str]) -> str:
+    """A spot in the colour of a split."""
+    return f'<span class="key {colours[split]}" title="{escape(split)}"></span>'
+
+
+def legend(told: Mapping[str, str], colours: Mapping[str, str]) -> str:
+    """Each split's colour, and what there is to tell about it."""
+    parts = (f"{key(split, colours)}{escape(text)}" for split, text in told.items())
+    return f"<p>{' &emsp; '.join(parts)}</p>"
+
+
+def cards(content: Iterable[str], title: str = "") -> str:
+    """Cards side by side, as many as there is room for."""
+    return (
+        f'{f"<h2>{escape(title)}</h2>" if title else ""}<div class="cards">{"".join(content)}</div>'
+    )
+
+
+def card(name: str, kind: str, chart: str, table: str) -> str:
+    """One thing with its chart and its numbers."""
+    return (
+        f'<section class="card"><h3>{escape(name)}<span class="kind">{escape(kind)}</span></h3>'
+        f"{chart}{table}</section>"
+    )

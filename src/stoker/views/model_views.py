@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models as HTML: what they take and give, how their training went, how good they are."""
+
+import json
+import os
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from stoker.artifacts import Artifact
+from stoker.secrets import masked
+from stoker.views.charts import curves_chart
+from stoker.views.markup import card, cards, cells_table, colours_of, key, legend, table_view
+from stoker.views.models import (
+    REPORTS,
+    Curves,
+    course,
+    evaluation_tables,
+    formats_tables,
+    signatures_table,
+    verdict_on,
+)
+from stoker.views.preview import VERDICTS
+from stoker.views.table import Table, readable_size
+
+__all__ = [
+    "evaluation_view",
+    "facts_view",
+    "files_view",
+    "model_view",
+    "training_view",
+    "verdict_view",
+]
+
+_NUM_FILES = 12
+_SIGNATURES = "signatures"
+_NOT_FACTS = (_SIGNATURES, REPORTS, "content_digest", "blessed")
+"""Properties that are shown as something else, or tell a reader nothing."""
+
+
+def model_view(model: Artifact) -> str:
+    """A model's signatures, its other formats, what its check said, and its files."""
+    signatures = model.custom_properties.get(_SIGNATURES)
+    tables = [
+        *([signatures_table(signatures)] if signatures else []),
+        *formats_tables([model]),
+    ]
+    return "".join(map(table_view, tables)) + facts_view(model) + files_view(model)
+
+
+def training_view(curves: Curves) -> str:
+    """A card for each metric, with the splits in one chart."""
+    splits = list(dict.fromkeys(split for by_split in curves.values() for split in by_split))
+    colours = colours_of(splits)
+    drawn = []
+    for name, by_split in curves.items():
+        rows = [
+            (key(split, colours), *map(escape, course(points)))
+            for split, points in by_split.items()
+        ]
+        table = cells_table(["", "steps", "first", "last", "lowest", "highest"], rows)
+        drawn.append(card(name, "", curves_chart(by_split, colours), table))
+    return legend({split: split for split in splits}, colours) + cards(drawn)
+
+
+def evaluation_view(folder: str) -> str:
+    """The metrics of each slice, with bars to compare them by, and what does not hold."""
+    metrics, *failed = evaluation_tables(folder)
+    scales = [_scale(column) for column in zip(*metrics.rows, strict=True)]
+    rows = [
+        [
+            escape(row[0]),
+            *(_bar(cell, scale) for cell, scale in zip(row[1:], scales[1:], strict=True)),
+        ]
+        for row in metrics.rows
+    ]
+    table = cells_table(map(escape, metrics.columns), rows)
+    return f'<h2>metrics</h2><div class="scroll">{table}</div>{"".join(map(table_view, failed))}'
+
+
+def _scale(column: Sequence[str]) -> float:
+    """The largest number of a column, without its sign."""
+    return max((abs(number) for number in map(_number, column)), default=0.0)
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return 0.0
+
+
+def _bar(cell: str, scale: float) -> str:
+    share = abs(_number(cell)) / scale if scale else 0.0
+    return f'{escape(cell)}<div class="bar" style="width: {share:.1%}"></div>'
+
+
+def verdict_view(blessing: Artifact) -> str:
+    """Whether a model was blessed, in a word."""
+    verdict = verdict_on(blessing)
+    kind = {True: "good", False: "bad", None: ""}[verdict]
+    return f'<p><span class="verdict {kind}">{VERDICTS[verdict]}</span></p>'
+
+
+def facts_view(artifact: Artifact) -> str:
+    """The properties of an artifact that say something to people."""
+    properties = masked({**artifact.properties, **artifact.custom_properties})
+    rows = [(name, _text(value)) for name, value in properties.items() if name not in _NOT_FACTS]
+    return (
+        table_view(Table(title="properties", columns=("property", "value"), rows=rows))
+        if rows
+        else ""
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def files_view(artifact: Artifact) -> str:
+    """How large an artifact is, and its largest files."""
+    root = artifact.uri if os.path.isdir(artifact.uri) else os.path.dirname(artifact.uri)
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
+    sizes = {os.path.relpath(path, root): os.path.getsize(path) for path in paths}
+    largest = sorted(sizes, key=lambda path: -sizes[path])[:_NUM_FILES]
+    noun = "file" if len(sizes) == 1 else "files"
+    more = f", the {_NUM_FILES} largest" if len(sizes) > _NUM_FILES else ""
+    return table_view(
+        Table(
+            title=f"{len(sizes)} {noun}, {readable_size(sum(sizes.values()))}{more}",
+            columns=("file", "size"),
+            rows=[(path, readable_size(sizes[path])) for path in largest],
+        )
+    )

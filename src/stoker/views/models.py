@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models and what is known about them as tables: signatures, formats, metrics, hyperparameters."""
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from stoker.artifacts import Artifact
+from stoker.evaluation.results import read_metrics, read_validation
+from stoker.evaluation.summary import failures, metrics_table
+from stoker.layout import METRICS_FILE, TUNER_RESULTS_FILE, only_file
+from stoker.proto.evaluation_pb2 import ValidationResult
+from stoker.views.table import Table, readable_size
+from stoker.views.tables import readable_number, short
+
+__all__ = [
+    "REPORTS",
+    "Curves",
+    "course",
+    "curves_of",
+    "curves_table",
+    "evaluation_tables",
+    "formats_tables",
+    "hyperparameters_table",
+    "signatures_table",
+    "trials_table",
+    "verdict_on",
+]
+
+REPORTS = "rewriting"
+"""The custom property of a Model with the reports on its formats, by name."""
+
+Curves: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[int, float]]]]
+"""Metrics by name, then by split: pairs of a step and a value."""
+
+_FORMAT_COLUMNS = (
+    *("format", "size", "original size", "difference", "allowed"),
+    *("one call", "original call", "run in"),
+)
+
+
+def signatures_table(recorded: Any) -> Table:
+    """What a model can be asked, as its check has recorded it: a dict, or the same as JSON."""
+    signatures = json.loads(recorded) if isinstance(recorded, str) else recorded
+    return Table(
+        title="signatures",
+        columns=("signature", "takes", "gives"),
+        rows=[
+            (name, *(_tensors(signature, key) for key in ("inputs", "outputs")))
+            for name, signature in signatures.items()
+        ],
+    )
+
+
+def _tensors(signature: dict[str, Any], key: str) -> str:
+    return ", ".join(_tensor(name, spec) for name, spec in (signature.get(key) or {}).items())
+
+
+def _tensor(name: str, spec: Any) -> str:
+    if not isinstance(spec, dict):
+        return f"{name}: {spec}"
+    return f"{name}: {spec.get('dtype', '')} {spec.get('shape', '')}".rstrip()
+
+
+def formats_tables(models: Iterable[Artifact]) -> list[Table]:
+    """The other formats that these models are in, if there are such."""
+    rows = [row for model in models for row in _format_rows(model)]
+    return [Table(title="formats", columns=_FORMAT_COLUMNS, rows=rows)] if rows else []
+
+
+def _format_rows(model: Artifact) -> Iterator[tuple[str, ...]]:
+    recorded: Any = model.custom_properties.get(REPORTS) or {}
+    reports = json.loads(recorded) if isinstance(recorded, str) else recorded
+    for name, report in reports.items():
+        yield (
+            name,
+            readable_size(int(report["rewritten_bytes"])),
+            readable_size(int(report["original_bytes"])),
+            _difference(report["largest_difference"]),
+            f"{report['tolerance']:g}",
+            _milliseconds(report["rewritten_ms"]),
+            _milliseconds(report["original_ms"]),
+            report["runtime"] or report["note"],
+        )
+
+
+def _difference(value: float | None) -> str:
+    return "not run" if value is None else f"{value:.2g}"
+
+
+def _milliseconds(value: float | None) -> str:
+    return "not run" if value is None else f"{value:.2f} ms"
+
+
+def evaluation_tables(folder: str) -> list[Table]:
+    """The metrics, a slice in each row, and the thresholds that do not hold."""
+    columns, rows = metrics_table(read_metrics(folder))
+    tables = [Table(title="metrics", columns=tuple(columns), rows=[tuple(row) for row in rows])]
+    if failed := [(line,) for line in failures(read_validation(folder) or ValidationResult())]:
+        tables.append(Table(title="thresholds", columns=("what does not hold",), rows=failed))
+    return tables
+
+
+def verdict_on(blessing: Artifact) -> bool | None:
+    """Whether a blessing blesses, by its property or the empty file in it; None if neither says."""
+    if blessing.has_custom_property("blessed"):
+        return blessing.get_int_custom_property("blessed") == 1
+    names = os.listdir(blessing.uri)
+    verdicts = {not name.endswith("NOT_BLESSED") for name in names if name.endswith("BLESSED")}
+    return verdicts.pop() if len(verdicts) == 1 else None
+
+
+def hyperparameters_table(folder: str) -> Table:
+    """The values of a search's best trial, or those of a user's own file."""
+    found = json.loads(Path(only_file(folder)).read_text(encoding="utf-8"))
+    values = found.get("values", found)
+    rows = [(name, _told(value)) for name, value in values.items()]
+    return Table(columns=("hyperparameter", "value"), rows=rows)
+
+
+def trials_table(folder: str) -> Table:
+    """Every trial of a search, the best first."""
+    trials = json.loads(Path(folder, TUNER_RESULTS_FILE).read_text(encoding="utf-8"))
+    columns = tuple(dict.fromkeys(name for trial in trials for name in trial))
+    rows = [[_told(trial[name]) if name in trial else "" for name in columns] for trial in trials]
+    return Table(columns=columns, rows=rows)
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, float):
+        return readable_number(value)
+    return short(value if isinstance(value, str) else json.dumps(value))
+
+
+def curves_of(folder: str) -> Curves:
+    """How the metrics of a training went; none where it was not watched."""
+    path = Path(folder, METRICS_FILE)
+    curves: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        record = json.loads(line)
+        for name, value in record["metrics"].items():
+            points = curves.setdefault(name, {}).setdefault(record["split"], [])
+            points.append((record["step"], float(value)))
+    return curves
+
+
+def curves_table(curves: Curves) -> Table:
+    """Where each metric began, where it ended, and its extremes."""
+    return Table(
+        columns=("metric", "split", "steps", "first", "last", "lowest", "highest"),
+        rows=[
+            (name, split, *course(points))
+            for name, splits in curves.items()
+            for split, points in splits.items()
+        ],
+    )
+
+
+def course(points: Sequence[tuple[int, float]]) -> tuple[str, ...]:
+    """The last step, then the first value, the last one, the lowest and the highest."""
+    values = [value for _, value in points]
+    finite = [value for value in values if math.isfinite(value)] or values
+    found = (values[0], values[-1], min(finite), max(finite))
+    return f"{points[-1][0]:,}", *map(readable_number, found)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How views look: one style for notebooks and pages, in light and in dark."""
+
+__all__ = ["PAGE_STYLE", "STYLE"]
+
+_LIGHT = """--ink: #1c2430; --soft: #5b6675; --line: #dde2e8; --paper: #ffffff; --card: #f7f8fa;
+  --good: #1f7a4d; --bad: #b3372f;
+  --split-0: #2f6fde; --split-1: #e08a1e; --split-2: #2a9d6f; --split-3: #b0489c;"""
+_DARK = """--ink: #e6e9ee; --soft: #9aa5b4; --line: #323a46; --paper: #14181e; --card: #1b2129;
+  --good: #57c79a; --bad: #f2897f;
+  --split-0: #6ea0ff; --split-1: #f2ab52; --split-2: #57c79a; --split-3: #d983c8;"""
+STYLE = (
+    f".stoker {{ {_LIGHT} }}\n"
+    f"@media (prefers-color-scheme: dark) {{ .stoker {{ {_DARK} }} }}\n"
+    # Notebooks have themes of their own, which need not be the browser's.
+    f'[data-jp-theme-light="true"] .stoker, .vscode-light .stoker {{ {_LIGHT} }}\n'
+    f'[data-jp-theme-light="false"] .stoker, .vscode-dark .stoker {{ {_DARK} }}'
+    """
+.stoker { color: var(--ink); background: var(--paper); font: 14px/1.5 system-ui, sans-serif; }
+.stoker h1 { font-size: 20px; margin: 0 0 2px; }
+.stoker h2 { font-size: 15px; margin: 26px 0 8px; }
+.stoker .about, .stoker dt, .stoker .kind { color: var(--soft); }
+.stoker .about { margin: 0 0 18px; overflow-wrap: anywhere; }
+.stoker .scroll { overflow-x: auto; }
+.stoker table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.stoker th, .stoker td { padding: 5px 14px 5px 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); }
+.stoker th { color: var(--soft); font-weight: 500; white-space: nowrap; }
+.stoker td:first-child { font-weight: 600; white-space: nowrap; }
+.stoker .cards { display: grid; gap: 14px;
+  grid-template-columns: repeat(auto-fill, minmax(352px, 1fr)); }
+.stoker .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
+  padding: 12px 15px; min-width: 0; }
+.stoker .card h3 { font-size: 14px; margin: 0 0 8px; overflow-wrap: anywhere; }
+.stoker .card .kind { font-weight: 400; font-size: 12px; margin-left: 6px; }
+.stoker .card table { font-size: 12px; width: 100%; margin-top: 8px; }
+.stoker .card th, .stoker .card td { padding: 2px 8px 2px 0; border: 0; font-weight: 400; }
+.stoker .key { display: inline-block; width: 9px; height: 9px; border-radius: 2px;
+  margin-right: 5px; }
+.stoker svg { display: block; width: 100%; height: auto; }
+.stoker svg text { fill: var(--soft); font-size: 11px; }
+.stoker svg line { stroke: var(--line); }
+.stoker svg rect { fill-opacity: 0.62; }
+.stoker svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.stoker .split-0 { fill: var(--split-0); background: var(--split-0); stroke: var(--split-0); }
+.stoker .split-1 { fill: var(--split-1); background: var(--split-1); stroke: var(--split-1); }
+.stoker .split-2 { fill: var(--split-2); background: var(--split-2); stroke: var(--split-2); }
+.stoker .split-3 { fill: var(--split-3); background: var(--split-3); stroke: var(--split-3); }
+.stoker svg rect, .stoker svg circle { stroke: none; }
+.stoker .bar { height: 3px; margin-top: 2px; border-radius: 2px; background: var(--split-0); }
+.stoker .verdict { display: inline-block; padding: 3px 12px; border-radius: 12px; font-weight: 600;
+  border: 1px solid currentColor; }
+.stoker .good { color: var(--good); }
+.stoker .bad { color: var(--bad); }
+"""
+)
+PAGE_STYLE = (
+    ":root { color-scheme: light dark; } body { margin: 0; } "
+    ".stoker { min-height: 100vh; box-sizing: border-box; padding: 26px 32px 40px; }"
+)
