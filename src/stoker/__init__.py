@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from stoker.launchers.on_ray import OnRay
     from stoker.launchers.processes import Processes
     from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+    from stoker.notebook.context import InteractiveContext
     from stoker.proto.pusher_pb2 import PushDestination
     from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
     from stoker.proto.transform_pb2 import SplitsConfig
@@ -109,6 +110,7 @@ __all__ = [
     "InProcess",
     "InfraValidator",
     "InputArtifact",
+    "InteractiveContext",
     "JsonExampleGen",
     "LatestArtifactStrategy",
     "LatestBlessedModelStrategy",
@@ -195,6 +197,7 @@ _HOMES = {
     "stoker.launchers.on_ray": ("OnRay",),
     "stoker.launchers.processes": ("Processes",),
     "stoker.metadata.config": ("StoreConfig", "sqlite_metadata_connection_config"),
+    "stoker.notebook.context": ("InteractiveContext",),
     "stoker.proto.pusher_pb2": ("PushDestination",),
     "stoker.proto.trainer_pb2": ("EvalArgs", "TrainArgs"),
     "stoker.proto.transform_pb2": ("SplitsConfig",),

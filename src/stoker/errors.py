@@ -42,6 +42,10 @@ class StepFailed(StokerError):
     def __str__(self) -> str:
         return str(self.args[0])
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows below the user's traceback: not the runner's own."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class NothingWritten(StokerError):
     """A step ended without writing an output that it owes."""

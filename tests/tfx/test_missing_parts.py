@@ -56,7 +56,6 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
         "import tfx.extensions.google_cloud_ai_platform",
         "from tfx.extensions.google_cloud_ai_platform.trainer import executor",
         "from tfx.components import model_validator",
-        "from tfx.orchestration.experimental.interactive.interactive_context import Whatever",
     ],
 )
 def test_what_is_inside_a_missing_module_says_so_as_well(statement):

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""InteractiveContext: components run one at a time, each when its cell is, and shown."""
+
+import os
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from stoker.artifacts import Artifact
+from stoker.dsl.channel import Channel
+from stoker.dsl.component import Node
+from stoker.dsl.pipeline import Pipeline
+from stoker.errors import MissingPart
+from stoker.launchers.processes import WarmProcesses
+from stoker.metadata.config import StoreConfig
+from stoker.metadata.records import SKIPPED, Execution
+from stoker.notebook.result import ExecutionResult
+from stoker.notebook.shown import display
+from stoker.progress import Console
+from stoker.runner import run_step
+from stoker.task import ArtifactMap
+
+__all__ = ["InteractiveContext"]
+
+
+class InteractiveContext:
+    """Runs the components of a pipeline one by one, and shows what they made.
+
+    Each runs as in a pipeline: in a process of its own, cached, recorded in the metadata store. It
+    reads what the components before it made in this context. Without a `pipeline_root`, outputs go
+    to a temporary folder; with one, they and the cache are there when the kernel has ended.
+    """
+
+    def __init__(
+        self,
+        pipeline_name: str | None = None,
+        pipeline_root: str | os.PathLike[str] | None = None,
+        metadata_connection_config: StoreConfig | None = None,
+        beam_pipeline_args: list[str] | None = None,
+    ) -> None:
+        self.pipeline_name = pipeline_name or "interactive"
+        self.pipeline_root = os.path.abspath(pipeline_root or tempfile.mkdtemp(prefix="stoker-"))
+        self.metadata_connection_config = metadata_connection_config
+        self.beam_pipeline_args = list(beam_pipeline_args or ())
+        self._executions: dict[Node, Execution] = {}
+        """The components whose last run in this context ended well, or was left out."""
+        self._declared: dict[Node, ArtifactMap] = {}
+        self._launcher = WarmProcesses()
+        weakref.finalize(self, self._launcher.end)
+        if not pipeline_root:
+            print(
+                f"Outputs go to {self.pipeline_root}. Keep them elsewhere, and the cache with "
+                "them: InteractiveContext(pipeline_root=…)."
+            )
+
+    def run(
+        self,
+        component: Node,
+        enable_cache: bool = True,
+        beam_pipeline_args: list[str] | None = None,
+        *,
+        fresh: bool = False,
+    ) -> ExecutionResult:
+        """Run a component, unless nothing has changed since it was run before.
+
+        A training that was stopped goes on where it was; with `fresh`, it starts anew.
+        """
+        if not isinstance(component, Node):
+            raise TypeError(f"context.run(…) takes a component, got {component!r}.")
+        before = self._outputs_before(component)
+        self._forget(component)
+        try:
+            execution, outputs = run_step(
+                self._pipeline_of(component, enable_cache, beam_pipeline_args),
+                component,
+                before=before,
+                skipped=[one.id for one in component.upstream_nodes if self._was_skipped(one)],
+                fresh=fresh,
+                launcher=self._launcher,
+                console=Console(err=sys.stdout),  # a notebook shows standard error as trouble
+            )
+        except KeyboardInterrupt:
+            raise _Stopped(f"{component.id} was stopped.") from None
+        for key, channel in component.outputs.items():
+            channel.set_artifacts(outputs.get(key, []))
+        self._executions[component] = execution
+        return ExecutionResult(component=component, execution=execution)
+
+    def show(self, item: Artifact | Channel | ExecutionResult | Node | Iterable[Any]) -> None:
+        """Show artifacts: one, those of a channel, or all that a component made."""
+        for artifact in self._artifacts_of(item):
+            display(artifact)
+
+    def export_to_pipeline(self, *_: Any, **__: Any) -> NoReturn:
+        """Refused: a notebook's components make a pipeline without being rewritten."""
+        raise MissingPart(
+            "InteractiveContext.export_to_pipeline is not in this version of Stoker. Put the cells "
+            "that make the components into pipeline.py, and let LocalDagRunner().run(Pipeline("
+            "components=[…])) run them instead of context.run(…)."
+        )
+
+    def _pipeline_of(
+        self, component: Node, enable_cache: bool, beam_pipeline_args: list[str] | None
+    ) -> Pipeline:
+        pipeline = Pipeline(
+            self.pipeline_name,
+            self.pipeline_root,
+            self.metadata_connection_config,
+            enable_cache=enable_cache,
+            beam_pipeline_args=beam_pipeline_args or self.beam_pipeline_args,
+        )
+        # Set, not given: a cell that was run twice has made two components of one name.
+        pipeline.components = _with_ancestors(component)
+        return pipeline
+
+    def _outputs_before(self, component: Node) -> dict[str, ArtifactMap]:
+        """What the components that this one reads from have made, by their names."""
+        before: dict[str, ArtifactMap] = {}
+        for one in component.upstream_nodes:
+            if one not in self._executions:
+                raise ValueError(
+                    f"{component.id} reads from {one.id}, which has not been run in this context, "
+                    f"or whose last run failed. Call context.run(…) on the {one.id} first."
+                )
+            if one.id in before:
+                raise ValueError(
+                    f"{component.id} reads from two components that are named {one.id!r}. Name one "
+                    f"of them, .with_id('{one.id}_2'), and run it again."
+                )
+            before[one.id] = {key: channel.get() for key, channel in one.outputs.items()}
+        return before
+
+    def _was_skipped(self, component: Node) -> bool:
+        return self._executions[component].standing == SKIPPED
+
+    def _forget(self, component: Node) -> None:
+        """Have the channels hold what they did when the component was made."""
+        self._executions.pop(component, None)
+        held = {key: channel.get() for key, channel in component.outputs.items()}
+        for key, artifacts in self._declared.setdefault(component, held).items():
+            component.outputs[key].set_artifacts(artifacts)
+
+    def _artifacts_of(self, item: Any) -> list[Artifact]:
+        match item:
+            case Artifact():
+                return [item]
+            case Channel():
+                return item.get() or self._nothing_in(item)
+            case Node() | ExecutionResult():
+                return self._artifacts_of(item.outputs.values())
+            case Iterable():
+                return [artifact for one in item for artifact in self._artifacts_of(one)]
+        raise TypeError(
+            "context.show(…) takes an artifact, a channel such as trainer.outputs['model'], or a "
+            f"component, got {item!r}."
+        )
+
+    def _nothing_in(self, channel: Channel) -> list[Artifact]:
+        maker = channel.producer
+        if maker and maker not in self._executions:
+            raise ValueError(
+                f"{channel!r} is empty: {maker.id} has not been run in this context, or its last "
+                f"run failed. Call context.run(…) on the {maker.id} first."
+            )
+        return []
+
+
+class _Stopped(KeyboardInterrupt):
+    """The kernel was interrupted while a component ran; one line says so."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+def _with_ancestors(component: Node) -> list[Node]:
+    """A component after all those that it is made from, which say with it which Keras it gets."""
+    found = [component]
+    for node in found:
+        found += [one for one in node.upstream_nodes if one not in found]
+    return found[::-1]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `context.run(component)` returns: how the step ended, and what it has published."""
+
+from dataclasses import dataclass
+
+from stoker.artifacts import Artifact
+from stoker.dsl.component import ChannelMap, Node
+from stoker.metadata.records import SKIPPED, Execution, ExecutionState
+
+__all__ = ["ExecutionResult"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ExecutionResult:
+    """One execution of a component; a notebook shows it as a table of its outputs."""
+
+    component: Node
+    execution: Execution
+
+    @property
+    def component_id(self) -> str:
+        """The component's name."""
+        return self.component.id
+
+    @property
+    def execution_id(self) -> int:
+        """The number of the execution, which the folders of its outputs have too."""
+        return self.execution.id
+
+    @property
+    def outputs(self) -> ChannelMap:
+        """What was published: `result.outputs["model"].get()[0].uri`."""
+        return self.component.outputs
+
+    def __repr__(self) -> str:
+        outputs = [f"  {key}: {artifact!r}" for key, artifact in self._artifacts]
+        return "\n".join([f"{self.component_id} {self._how}", *outputs])
+
+    def _repr_html_(self) -> str:
+        from stoker.views.markup import framed, heading, table_view
+        from stoker.views.table import Table
+
+        table = Table(
+            columns=("output", "type", "artifact", "place"),
+            rows=[(key, one.type_name, str(one.id), one.uri) for key, one in self._artifacts],
+        )
+        about = f"{self._how} · execution {self.execution_id}"
+        return framed(heading(self.component_id, about) + table_view(table))
+
+    @property
+    def _artifacts(self) -> list[tuple[str, Artifact]]:
+        return [(key, one) for key, channel in self.outputs.items() for one in channel.get()]
+
+    @property
+    def _how(self) -> str:
+        if why_not := self.execution.properties.get(SKIPPED):
+            return f"not run: {why_not}"
+        if self.execution.state is ExecutionState.CACHED:
+            return "cached: nothing has changed"
+        return f"done in {(self.execution.updated_ms - self.execution.created_ms) / 1000:.2f} s"

@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""InteractiveContext: not in this version."""
-
-from stoker.compat.missing import missing_module
-
-raise missing_module(__name__)
