@@ -137,6 +137,7 @@ def fill_up(path):
         os.close(ballast)
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_the_step_and_leaves_earlier_outputs_whole(tmp_path, mount):
     root = mount("size=1m")
     (tmp_path / "data").mkdir()

@@ -52,6 +52,7 @@ def test_parameters_reach_the_pipeline_and_other_arguments_the_file(file, here):
     assert done.stdout == "arguments ['--mine', 'x', '--param']\n"
 
 
+@pytest.mark.slow
 def test_a_forced_step_runs_again(file, here):
     for words in ((), (), ("--force", "write")):
         assert stoker_run(file, *words).returncode == 0

@@ -57,6 +57,7 @@ def test_without_a_place_there_are_no_columns(files):
     assert columns_for(files, None) is None
 
 
+@pytest.mark.slow
 def test_large_files_get_columns_for_the_next_time(files, cache, everything_is_large):
     assert columns_for(files, cache) is None
     assert columns_for(files, cache) is None
@@ -65,6 +66,7 @@ def test_large_files_get_columns_for_the_next_time(files, cache, everything_is_l
     assert len(everything_is_large) == 1
 
 
+@pytest.mark.slow
 def test_it_ends_with_the_process_that_asked(files, cache, everything_is_large, tmp_path):
     os.mkfifo(tmp_path / "endless.gz")  # whoever opens it waits for a writer that never comes
     column_keeping._keep([str(tmp_path / "endless.gz")], cache)

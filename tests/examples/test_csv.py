@@ -141,6 +141,7 @@ def test_a_row_longer_than_a_block_is_read(csv_file, monkeypatch):
     assert [len(row["b"][0]) for row in found] == [1, 100_000]
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns_are_read(csv_file):
     names = [f"column {i}" for i in range(10_000)]
     (row,) = rows(csv_file(",".join(names) + "\n" + ",".join(map(str, range(10_000))) + "\n"))

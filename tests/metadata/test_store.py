@@ -253,6 +253,7 @@ def test_a_property_cannot_change_its_type(store: Store) -> None:
         begin(store, outputs={"notes": Other})
 
 
+@pytest.mark.slow
 def test_a_question_takes_as_many_statements_for_thirty_runs_as_for_two(store: Store) -> None:
     questions = [
         lambda: store.executions(pipeline_name="penguin"),

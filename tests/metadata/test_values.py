@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.struct_pb2 import Struct
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stoker.artifacts import PropertyType
@@ -29,6 +29,7 @@ def test_a_plain_value_comes_back_with_its_type(value: Any) -> None:
     assert isinstance(value, float) or type(round_trip(value)) is type(value)
 
 
+@settings(max_examples=40)
 @given(st.lists(JSON) | st.dictionaries(st.text().filter("__value__".__ne__), JSON))
 def test_a_list_or_dict_comes_back_equal(value: Any) -> None:
     assert round_trip(value) == value
