@@ -3,7 +3,6 @@
 
 import datetime
 import json
-import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import click
 
 from stoker.secrets import masked
-from stoker.views.table import Table, readable_size
+from stoker.views.table import Table, readable_path, readable_size
 
 __all__ = [
     "Table",
@@ -76,8 +75,3 @@ def readable_time(milliseconds: int) -> str:
     """A moment since the epoch as the date and time of this place."""
     moment = datetime.datetime.fromtimestamp(milliseconds / 1000)
     return moment.isoformat(sep=" ", timespec="seconds")
-
-
-def readable_path(path: str) -> str:
-    """A path as it is from here, where it lies below here."""
-    return path.removeprefix(os.getcwd() + os.sep)

@@ -37,15 +37,16 @@ class ExecutionResult:
         return "\n".join([f"{self.component_id} {self._how}", *outputs])
 
     def _repr_html_(self) -> str:
-        from stoker.views.markup import framed, heading, table_view
-        from stoker.views.table import Table
+        from stoker.views.markup import framed, subheading, table_view
+        from stoker.views.table import Table, readable_path
 
-        table = Table(
-            columns=("output", "type", "artifact", "place"),
-            rows=[(key, one.type_name, str(one.id), one.uri) for key, one in self._artifacts],
-        )
+        rows = [
+            (key, f"{one.type_name} {one.id}", readable_path(one.uri))
+            for key, one in self._artifacts
+        ]
+        table = Table(columns=("output", "artifact", "place"), rows=rows)
         about = f"{self._how} · execution {self.execution_id}"
-        return framed(heading(self.component_id, about) + table_view(table))
+        return framed(subheading(self.component_id, about) + table_view(table))
 
     @property
     def _artifacts(self) -> list[tuple[str, Artifact]]:

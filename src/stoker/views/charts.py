@@ -14,7 +14,7 @@ __all__ = ["curves_chart", "histogram_chart", "words_chart"]
 _WIDTH, _HEIGHT = 320, 90
 _ROW = 18
 _LABEL = 120
-_AXIS = 44
+_AXIS = 54
 _MANY_POINTS = 40
 
 

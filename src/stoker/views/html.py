@@ -29,6 +29,7 @@ from stoker.views.model_views import (
 from stoker.views.models import curves_of
 from stoker.views.preview import preview
 from stoker.views.statistics_view import statistics_view
+from stoker.views.table import readable_path
 from stoker.views.tables import tables_of
 
 __all__ = ["html_page", "html_view"]
@@ -39,7 +40,7 @@ _WIDTH = 160
 
 def html_view(artifact: Artifact) -> str:
     """An artifact as a fragment of HTML that brings its style."""
-    return framed(heading(_title(artifact), artifact.uri) + _content(artifact))
+    return framed(heading(_title(artifact), readable_path(artifact.uri)) + _content(artifact))
 
 
 def html_page(artifact: Artifact) -> str:

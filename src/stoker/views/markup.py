@@ -17,6 +17,7 @@ __all__ = [
     "key",
     "legend",
     "page",
+    "subheading",
     "table_view",
 ]
 
@@ -41,6 +42,11 @@ def page(title: str, view: str) -> str:
 def heading(title: str, about: str) -> str:
     """What is shown, and a line about it."""
     return f'<h1>{escape(title)}</h1><p class="about">{escape(about)}</p>'
+
+
+def subheading(title: str, about: str) -> str:
+    """The same in one line."""
+    return f'<h3>{escape(title)}<span class="kind">{escape(about)}</span></h3>'
 
 
 def table_view(table: Table) -> str:
@@ -84,7 +90,4 @@ def cards(content: Iterable[str], title: str = "") -> str:
 
 def card(name: str, kind: str, chart: str, table: str) -> str:
     """One thing with its chart and its numbers."""
-    return (
-        f'<section class="card"><h3>{escape(name)}<span class="kind">{escape(kind)}</span></h3>'
-        f"{chart}{table}</section>"
-    )
+    return f'<section class="card">{subheading(name, kind)}{chart}{table}</section>'

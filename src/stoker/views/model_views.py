@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _NUM_FILES = 12
+_BAR_EMS = 6
 _SIGNATURES = "signatures"
 _NOT_FACTS = (_SIGNATURES, REPORTS, "content_digest", "blessed")
 """Properties that are shown as something else, or tell a reader nothing."""
@@ -92,7 +93,7 @@ def _number(cell: str) -> float:
 
 def _bar(cell: str, scale: float) -> str:
     share = abs(_number(cell)) / scale if scale else 0.0
-    return f'{escape(cell)}<div class="bar" style="width: {share:.1%}"></div>'
+    return f'{escape(cell)}<div class="bar" style="width: {_BAR_EMS * share:.2f}em"></div>'
 
 
 def verdict_view(blessing: Artifact) -> str:

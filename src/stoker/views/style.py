@@ -16,13 +16,18 @@ STYLE = (
     f'[data-jp-theme-light="true"] .stoker, .vscode-light .stoker {{ {_LIGHT} }}\n'
     f'[data-jp-theme-light="false"] .stoker, .vscode-dark .stoker {{ {_DARK} }}'
     """
-.stoker { color: var(--ink); background: var(--paper); font: 14px/1.5 system-ui, sans-serif; }
+.stoker { color: var(--ink); background: var(--paper); font: 14px/1.5 system-ui, sans-serif;
+  padding: 10px 14px 14px; }
 .stoker h1 { font-size: 20px; margin: 0 0 2px; }
-.stoker h2 { font-size: 15px; margin: 26px 0 8px; }
-.stoker .about, .stoker dt, .stoker .kind { color: var(--soft); }
-.stoker .about { margin: 0 0 18px; overflow-wrap: anywhere; }
+.stoker h2 { font-size: 15px; margin: 22px 0 6px; }
+.stoker h3 { font-size: 14px; margin: 0 0 8px; overflow-wrap: anywhere; }
+.stoker .about, .stoker .kind { color: var(--soft); }
+.stoker .about { margin: 0 0 14px; overflow-wrap: anywhere; }
+.stoker .kind { font-weight: 400; font-size: 12px; margin-left: 6px; }
 .stoker .scroll { overflow-x: auto; }
-.stoker table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.stoker table { border-collapse: collapse; font-size: inherit; font-variant-numeric: tabular-nums;
+  margin: 0; table-layout: auto; }
+.stoker tbody tr:nth-child(n) { background: none; }
 .stoker th, .stoker td { padding: 5px 14px 5px 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 .stoker th { color: var(--soft); font-weight: 500; white-space: nowrap; }
@@ -31,24 +36,23 @@ STYLE = (
   grid-template-columns: repeat(auto-fill, minmax(352px, 1fr)); }
 .stoker .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 15px; min-width: 0; }
-.stoker .card h3 { font-size: 14px; margin: 0 0 8px; overflow-wrap: anywhere; }
-.stoker .card .kind { font-weight: 400; font-size: 12px; margin-left: 6px; }
 .stoker .card table { font-size: 12px; width: 100%; margin-top: 8px; }
 .stoker .card th, .stoker .card td { padding: 2px 8px 2px 0; border: 0; font-weight: 400; }
+.stoker .split-0 { --colour: var(--split-0); }
+.stoker .split-1 { --colour: var(--split-1); }
+.stoker .split-2 { --colour: var(--split-2); }
+.stoker .split-3 { --colour: var(--split-3); }
 .stoker .key { display: inline-block; width: 9px; height: 9px; border-radius: 2px;
-  margin-right: 5px; }
+  margin-right: 5px; background: var(--colour); }
 .stoker svg { display: block; width: 100%; height: auto; }
 .stoker svg text { fill: var(--soft); font-size: 11px; }
 .stoker svg line { stroke: var(--line); }
-.stoker svg rect { fill-opacity: 0.62; }
-.stoker svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
-.stoker .split-0 { fill: var(--split-0); background: var(--split-0); stroke: var(--split-0); }
-.stoker .split-1 { fill: var(--split-1); background: var(--split-1); stroke: var(--split-1); }
-.stoker .split-2 { fill: var(--split-2); background: var(--split-2); stroke: var(--split-2); }
-.stoker .split-3 { fill: var(--split-3); background: var(--split-3); stroke: var(--split-3); }
-.stoker svg rect, .stoker svg circle { stroke: none; }
+.stoker svg rect { fill: var(--colour); fill-opacity: 0.62; }
+.stoker svg circle { fill: var(--colour); }
+.stoker svg polyline { fill: none; stroke: var(--colour); stroke-width: 2;
+  stroke-linejoin: round; }
 .stoker .bar { height: 3px; margin-top: 2px; border-radius: 2px; background: var(--split-0); }
-.stoker .verdict { display: inline-block; padding: 3px 12px; border-radius: 12px; font-weight: 600;
+.stoker .verdict { display: inline-block; padding: 3px 12px; border-radius: 14px; font-weight: 600;
   border: 1px solid currentColor; }
 .stoker .good { color: var(--good); }
 .stoker .bad { color: var(--bad); }
@@ -56,5 +60,5 @@ STYLE = (
 )
 PAGE_STYLE = (
     ":root { color-scheme: light dark; } body { margin: 0; } "
-    ".stoker { min-height: 100vh; box-sizing: border-box; padding: 26px 32px 40px; }"
+    "body > .stoker { min-height: 100vh; box-sizing: border-box; padding: 26px 32px 40px; }"
 )

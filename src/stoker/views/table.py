@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of what is shown as text: every command prints these."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Table", "readable_size"]
+__all__ = ["Table", "readable_path", "readable_size"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +40,8 @@ def readable_size(num_bytes: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
+
+
+def readable_path(path: str) -> str:
+    """A path as it is from here, where it lies below here."""
+    return path.removeprefix(os.getcwd() + os.sep)
