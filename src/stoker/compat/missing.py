@@ -2,7 +2,8 @@
 """The parts of TFX that are not here: where they were, and what to do instead.
 
 A module of the `tfx` package says `__getattr__ = missing(__name__, COMPONENTS)` for names that it
-lacks, and `raise missing_module(__name__)` if it is missing as a whole.
+lacks, `__getattr__ = missing_extension(__name__)` if it may be imported and has nothing, and `raise
+missing_module(__name__)` if it is missing as a whole.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ __all__ = [
     "SPECS",
     "STRATEGIES",
     "missing",
+    "missing_extension",
     "missing_module",
 ]
 
@@ -49,8 +51,8 @@ _MLMD = (
 )
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
 _CLOUD_TRAINING = (
-    "Stoker trains on this machine; a later version trains on several, with its own workers on "
-    "Ray. Use Trainer from tfx.components."
+    "Use Trainer and Pusher from tfx.components: Stoker trains on this machine, or with workers on "
+    "Ray, LocalDagRunner(OnRay()), and pushes to a file system."
 )
 _BIG_QUERY = "Export the table to CSV or TFRecord files, and read those with an ExampleGen."
 _OWN_EXAMPLE_GEN = (
@@ -112,8 +114,6 @@ MODULES: Advice = {
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
     "tfx.dsl.components.base.base_driver": _DRIVERS,
-    "tfx.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
-    "tfx.extensions.google_cloud_big_query": _BIG_QUERY,
     "tfx.orchestration.airflow": _RUNNER,
     "tfx.orchestration.kubeflow": _RUNNER,
     "tfx.v1.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
@@ -128,6 +128,18 @@ def missing(module_name: str, advice: Advice) -> Callable[[str], Any]:
         if name in advice:
             raise _missing_part(f"{module_name}.{name}", advice[name])
         raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+
+    return __getattr__
+
+
+def missing_extension(module_name: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that TFX's templates import, whether they use it or not."""
+    (advice,) = (text for name, text in EXTENSIONS.items() if name in module_name.split("."))
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name.startswith("__"):
+            raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+        raise _missing_part(f"{module_name}.{name}", advice)
 
     return __getattr__
 

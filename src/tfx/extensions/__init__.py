@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TFX has for Google's cloud."""
+"""What TFX has for Google's cloud: not in Stoker."""
 
-from stoker.compat.missing import EXTENSIONS, missing
-
-__getattr__ = missing(__name__, EXTENSIONS)
+from tfx.extensions import google_cloud_ai_platform, google_cloud_big_query
