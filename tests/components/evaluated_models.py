@@ -83,3 +83,26 @@ def labelled_channel(folder, num=600):
     artifact.split_names = encode_split_names(["eval"])
     write_records(str(Path(folder, "Split-eval", "data.gz")), labelled_examples(num))
     return Channel(Examples, artifacts=[artifact])
+
+
+def save_compiled(folder, weights):
+    """A model of Keras 2, saved with the metrics that it was compiled with."""
+    import tensorflow as tf
+    import tf_keras
+
+    inputs = tf_keras.Input((2,), name="x")
+    model = tf_keras.Model(inputs, tf_keras.layers.Dense(1, "sigmoid", name="out")(inputs))
+    model.compile(
+        loss="binary_crossentropy",
+        metrics=["accuracy", tf_keras.metrics.AUC(name="area"), tf_keras.metrics.Precision()],
+        weighted_metrics=[tf_keras.metrics.MeanAbsoluteError(name="mae")],
+    )
+    model.evaluate(np.zeros((1, 2)), np.zeros((1, 1)), verbose=0)  # decides of what accuracy
+    model.set_weights([np.array(weights)[:, None], np.zeros(1)])
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def serve(examples):
+        spec = {"x": tf.io.FixedLenFeature([2], tf.float32)}
+        return {"outputs": model(tf.io.parse_example(examples, spec)["x"])}
+
+    model.save(str(folder), save_format="tf", signatures={"serving_default": serve})

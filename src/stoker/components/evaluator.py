@@ -6,9 +6,11 @@ evaluation: <uri>/metrics-00000-of-00001.tfrecord, validations.tfrecord, eval_co
 blessing:   <uri>/BLESSED or <uri>/NOT_BLESSED    an empty file, if there are thresholds
 """
 
+import importlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from google.protobuf import json_format
@@ -32,12 +34,16 @@ from stoker.dsl import (
     ExecutionParameter,
     ExecutorClassSpec,
 )
+from stoker.dsl.component import UserCode
+from stoker.errors import MissingPart
 from stoker.evaluation.config import (
     as_eval_config,
     has_change_thresholds,
     has_thresholds,
+    wants_compiled_metrics,
     with_defaults,
 )
+from stoker.evaluation.tfma import tfma_is_installed
 from stoker.layout import serving_model_path
 from stoker.proto.eval_config_pb2 import EvalConfig
 from stoker.proto.evaluator_pb2 import FeatureSlicingSpec
@@ -45,6 +51,8 @@ from stoker.proto.evaluator_pb2 import FeatureSlicingSpec
 __all__ = ["Evaluator", "EvaluatorSpec", "Executor"]
 
 _ENGINES = ("stoker", "tfma")
+_CUSTOM = ("custom_eval_shared_model", "custom_extractors")
+"""The functions that a module may define for TFMA."""
 
 Artifacts = dict[str, list[Artifact]]
 
@@ -65,6 +73,8 @@ class EvaluatorSpec(ComponentSpec):
     PARAMETERS: ClassVar = {
         "eval_config": ExecutionParameter(type=EvalConfig, optional=True),
         "example_splits": ExecutionParameter(type=str, optional=True),
+        "module_file": ExecutionParameter(type=str, optional=True),
+        "module_path": ExecutionParameter(type=str, optional=True),
         "engine": ExecutionParameter(type=str, optional=True),
     }
 
@@ -75,6 +85,9 @@ class Evaluator(BaseComponent):
     `eval_config` is an EvalConfig, TFMA's or Stoker's, or a dict. Plain configurations are
     computed by Stoker itself; others need TFMA: pip install 'stoker[evaluator]'.
     `engine="stoker"` or `"tfma"` chooses. `feature_slicing_spec` is of older editions.
+
+    `module_file`, or the dotted `module_path`, may define `custom_eval_shared_model` and
+    `custom_extractors`, which TFMA calls.
     """
 
     SPEC_CLASS: ClassVar = EvaluatorSpec
@@ -99,13 +112,10 @@ class Evaluator(BaseComponent):
         engine: str | None = None,
         instance_name: str | None = None,
     ) -> None:
-        if module_file or module_path:
-            raise ValueError(
-                "Evaluator(module_file=…) is not here: Stoker calls no custom_eval_shared_model "
-                "and no custom_extractors. Export what they do as a signature of the model."
-            )
         if engine not in (None, *_ENGINES):
             raise ValueError(f"Evaluator(engine=…) takes 'stoker' or 'tfma', got {engine!r}.")
+        if module_file or module_path:
+            _check_module(module_file, module_path, engine)
         config = _config(eval_config, feature_slicing_spec, fairness_indicator_thresholds)
         if baseline_model is None and has_change_thresholds(config):
             raise ValueError(
@@ -120,9 +130,35 @@ class Evaluator(BaseComponent):
             schema=schema,
             eval_config=config,
             example_splits=json.dumps(list(example_splits)) if example_splits else None,
+            module_file=module_file,
+            module_path=module_path,
             engine=engine,
         )
         super().__init__(spec, instance_name=instance_name)
+
+    def user_code(self, parameters: dict[str, Any]) -> UserCode | None:
+        """The module, if there is one."""
+        module_file, module = parameters.get("module_file"), parameters.get("module_path")
+        if module_file or module:
+            return UserCode(module_file=module_file, module=module)
+        return super().user_code(parameters)
+
+
+def _check_module(module_file: str | None, module_path: str | None, engine: str | None) -> None:
+    if module_file and module_path:
+        raise ValueError("Evaluator takes module_file or module_path, not both.")
+    if engine == "stoker":
+        raise ValueError(
+            "Evaluator(engine='stoker') calls no functions of a module: leave out engine, and TFMA "
+            "calls them, or leave out the module."
+        )
+    if not tfma_is_installed():
+        raise MissingPart(
+            "Evaluator(module_file=…) needs TFMA, which is not installed: custom_eval_shared_model "
+            "and custom_extractors make objects of TFMA. Install it: "
+            "pip install 'stoker[evaluator]'.",
+            name="tensorflow_model_analysis",
+        )
 
 
 def _config(
@@ -144,6 +180,19 @@ def _config(
     return config
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """What to evaluate: the models' folders by name, and the files of examples."""
+
+    config: EvalConfig
+    models: Mapping[str, str]
+    files: Sequence[str]
+    schema_path: str | None
+    output: str
+    rubber_stamp: bool
+    """Whether this is a first run, without the baseline that change thresholds are about."""
+
+
 class Executor(BaseExecutor):
     """Evaluates, writes what was found, and gives the verdict."""
 
@@ -161,10 +210,16 @@ class Executor(BaseExecutor):
             spec.name: serving_model_path(model.uri)
             for spec, model in zip(config.model_specs, models, strict=True)
         }
-        is_first_run = has_change_thresholds(given) and len(models) == 1
         splits = json.loads(exec_properties.get("example_splits") or '["eval"]')
-        files = _files(input_dict["examples"], splits)
-        _evaluate(config, folders, files, evaluation.uri, exec_properties, is_first_run)
+        job = _Job(
+            config=config,
+            models=folders,
+            files=_files(input_dict["examples"], splits),
+            schema_path=_schema_path(input_dict),
+            output=evaluation.uri,
+            rubber_stamp=has_change_thresholds(given) and len(models) == 1,
+        )
+        _evaluate(job, exec_properties)
         validation = read_validation(evaluation.uri)
         for line in summary(read_metrics(evaluation.uri), validation):
             print(line, flush=True)
@@ -192,48 +247,70 @@ def _files(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
     ]
 
 
-def _evaluate(
-    config: EvalConfig,
-    folders: Mapping[str, str],
-    files: Sequence[str],
-    output: str,
-    exec_properties: Mapping[str, Any],
-    is_first_run: bool,
-) -> None:
+def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
+    from stoker.examples.schema import SCHEMA_FILE
+
+    schemas = input_dict.get("schema")
+    return os.path.join(schemas[0].uri, SCHEMA_FILE) if schemas else None
+
+
+def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     from stoker.components.scoring import missing_function, scored_batches
+    from stoker.evaluation.compiled import compiled_with
     from stoker.evaluation.engine import measure
     from stoker.evaluation.results import write_evaluation
     from stoker.evaluation.route import choose_engine
     from stoker.evaluation.thresholds import validate
     from stoker.evaluation.with_tfma import evaluate_with_tfma
 
-    only_tfma = missing_function(config, folders)
-    route = choose_engine(config, exec_properties.get("engine"), only_tfma=only_tfma)
+    custom = _custom_functions(exec_properties)
+    route = choose_engine(
+        job.config,
+        exec_properties.get("engine"),
+        only_tfma=(custom and f"a use for {' and '.join(custom)}")
+        or missing_function(job.config, job.models),
+        compiled={name: compiled_with(folder) for name, folder in job.models.items()}
+        if wants_compiled_metrics(job.config)
+        else None,
+    )
     print(f"Evaluator {route}.", flush=True)
     if route.plan is None:
-        evaluate_with_tfma(config, folders, files, output, rubber_stamp=is_first_run)
+        evaluate_with_tfma(
+            job.config,
+            job.models,
+            job.files,
+            job.output,
+            rubber_stamp=job.rubber_stamp,
+            schema_path=job.schema_path,
+            **custom,
+        )
         return
-    if _has_metrics_of_its_own(config, folders):
+    if route.left_out:
         print(
-            "The metrics that the model was compiled with are left out: engine='tfma' has them, "
-            "and include_default_metrics=False says that they are not wanted.",
+            f"Left out, because only TFMA has them: {', '.join(route.left_out)}, which the model "
+            "was compiled with. To have them: pip install 'stoker[evaluator]'.",
             flush=True,
         )
-    measured = measure(route.plan, scored_batches(config, folders, files))
-    validation = validate(route.plan, measured, rubber_stamp=is_first_run)
-    location = ",".join(dict.fromkeys(map(os.path.dirname, files)))
-    write_evaluation(output, config, measured, validation, data_location=location, models=folders)
+    measured = measure(route.plan, scored_batches(job.config, job.models, job.files))
+    validation = validate(route.plan, measured, rubber_stamp=job.rubber_stamp)
+    location = ",".join(dict.fromkeys(map(os.path.dirname, job.files)))
+    write_evaluation(
+        job.output, job.config, measured, validation, data_location=location, models=job.models
+    )
 
 
-def _has_metrics_of_its_own(config: EvalConfig, folders: Mapping[str, str]) -> bool:
-    """Whether a model comes with metrics of Keras 2, and nobody said to leave them out."""
-    options = config.options
-    wanted = (
-        not options.HasField("include_default_metrics") or options.include_default_metrics.value
-    )
-    return wanted and any(
-        os.path.exists(os.path.join(folder, "keras_metadata.pb")) for folder in folders.values()
-    )
+def _custom_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    """Those of TFMA's two functions that the user's module defines, by name."""
+    from stoker.user_module.loader import load_module_file
+
+    file, dotted = exec_properties.get("module_file"), exec_properties.get("module_path")
+    if not (file or dotted):
+        return {}
+    module = load_module_file(file) if file else importlib.import_module(str(dotted))
+    found = {name: getattr(module, name) for name in _CUSTOM if hasattr(module, name)}
+    if not found:
+        print(f"{file or dotted} defines neither {' nor '.join(_CUSTOM)}, and is not used.")
+    return found
 
 
 def _bless(blessing: Artifact, models: Sequence[Artifact], *, ok: bool) -> None:

@@ -7,7 +7,10 @@ import numpy as np
 
 from stoker.evaluation.statistics import NUM_BUCKETS
 
-__all__ = ["area_under_curve"]
+__all__ = ["area_at_thresholds", "area_under_curve"]
+
+Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""tp, tn, fp, fn at each threshold."""
 
 _EPSILON = 1e-7
 _HEIGHTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -19,13 +22,24 @@ _HEIGHTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 def area_under_curve(sums: np.ndarray, num_thresholds: int, curve: str, method: str) -> float:
     """The area under the ROC or the PR curve, at so many thresholds from 0 to 1."""
+    negatives, positives = np.split(sums, 2)
+    return _area(_matrices(negatives, positives, num_thresholds), curve, method)
+
+
+def area_at_thresholds(sums: np.ndarray, curve: str, method: str) -> float:
+    """The same from sums between the thresholds themselves, as Keras has them."""
+    negatives, positives = np.split(sums, 2)
+    tp, fp = np.cumsum(positives[::-1])[::-1], np.cumsum(negatives[::-1])[::-1]
+    return _area((tp, negatives.sum() - fp, fp, positives.sum() - tp), curve, method)
+
+
+def _area(matrices: Matrices, curve: str, method: str) -> float:
     if curve not in ("ROC", "PR") or method not in _HEIGHTS:
         raise ValueError(
             f"AUC takes the curves ROC and PR, and the summation methods {', '.join(_HEIGHTS)}; "
             f"got {curve!r} and {method!r}."
         )
-    negatives, positives = np.split(sums, 2)
-    tp, tn, fp, fn = _matrices(negatives, positives, num_thresholds)
+    tp, tn, fp, fn = matrices
     with np.errstate(divide="ignore", invalid="ignore"):
         if curve == "PR" and method == "interpolation":
             return _interpolated_precision(tp, fp, fn)
@@ -38,10 +52,8 @@ def area_under_curve(sums: np.ndarray, num_thresholds: int, curve: str, method: 
     return float(np.nansum((x[:-1] - x[1:]) * heights))
 
 
-def _matrices(
-    negatives: np.ndarray, positives: np.ndarray, num_thresholds: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Confusion matrices at evenly spaced thresholds: tp, tn, fp, fn."""
+def _matrices(negatives: np.ndarray, positives: np.ndarray, num_thresholds: int) -> Matrices:
+    """Confusion matrices at evenly spaced thresholds."""
     inner = np.arange(1, num_thresholds - 1) / (num_thresholds - 1)
     thresholds = np.concatenate([[-_EPSILON], inner, [1 + _EPSILON]]) + _EPSILON
     starts = np.concatenate([[-np.inf], np.arange(NUM_BUCKETS) / NUM_BUCKETS, [np.inf]])

@@ -16,6 +16,7 @@ __all__ = [
     "has_change_thresholds",
     "has_thresholds",
     "is_weighted",
+    "wants_compiled_metrics",
     "with_defaults",
 ]
 
@@ -95,6 +96,12 @@ def has_thresholds(config: EvalConfig) -> bool:
 def has_change_thresholds(config: EvalConfig) -> bool:
     """Whether a metric is compared with the baseline's."""
     return any(threshold.HasField("change_threshold") for threshold in _thresholds(config))
+
+
+def wants_compiled_metrics(config: EvalConfig) -> bool:
+    """Whether the metrics that a model was compiled with are wanted: unless they are refused."""
+    options = config.options
+    return not options.HasField("include_default_metrics") or options.include_default_metrics.value
 
 
 def _thresholds(config: EvalConfig) -> Iterator[MetricThreshold]:

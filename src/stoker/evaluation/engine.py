@@ -4,7 +4,6 @@
 It reads the examples once, and keeps sums: memory grows with slices, never with examples.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from google.protobuf.message import Message
 from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
 from stoker.errors import BadData
+from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, did_you_mean
 from stoker.evaluation.metrics import Metric, NeedsTfma, metric_of
@@ -67,29 +67,46 @@ class Batch:
     num_rows: int
 
 
+class Planned(NamedTuple):
+    """A metric to compute, and whether example weights count."""
+
+    metric: Metric
+    weighted: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to compute: each metric once for each model that it is asked of."""
 
     config: EvalConfig
-    metrics: list[tuple[MetricId, Metric]]
+    metrics: dict[MetricId, Planned]
 
 
-def plan_of(config: EvalConfig) -> Plan:
-    """The metrics of a configuration that has its defaults; NeedsTfma for what is not plain."""
+def plan_of(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) -> Plan:
+    """The metrics of a configuration that has its defaults; NeedsTfma for what is not plain.
+
+    `compiled` has those that the models bring, by the models' names.
+    """
     _check_plain(config)
-    metrics: dict[MetricId, Metric] = {}
+    metrics = {
+        MetricId(metric.name, model): Planned(metric, weighted)
+        for model, brought in (compiled or {}).items()
+        for metric, weighted in brought.metrics
+    }
     for spec in config.metrics_specs:
         for one in spec.metrics:
             metric = metric_of(one)
             for model in config.model_specs:
                 for weighted in is_weighted(config, spec):
-                    metrics[MetricId(metric.name, model.name, weighted)] = metric
+                    key = MetricId(metric.name, model.name, weighted)
+                    metrics[key] = Planned(metric, weighted)
     if not metrics:
-        raise NeedsTfma(
-            "the metrics that a model was compiled with, and eval_config names no others"
+        raise ValueError(
+            "eval_config names no metric, and the model was saved with none: only model.save of "
+            "Keras 2 keeps those of compile(). Name some in metrics_specs, such as "
+            "MetricConfig(class_name='BinaryAccuracy')."
         )
-    return Plan(config, list(metrics.items()))
+    return Plan(config, metrics)
 
 
 def _check_plain(config: EvalConfig) -> None:
@@ -115,15 +132,15 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
         scored = {
             (spec.name, weighted): _scored(spec, batch, weighted=weighted)
             for spec in plan.config.model_specs
-            for weighted in {key.weighted for key, _ in plan.metrics if key.model == spec.name}
+            for weighted in {one.weighted for one in plan.metrics.values()}
         }
         added = set()
-        for key, metric in plan.metrics:
-            place = (key.model, key.weighted, metric.statistic.key)
+        for key, (metric, weighted) in plan.metrics.items():
+            place = (key.model, weighted, metric.statistic.key)
             if place not in added:
                 added.add(place)
                 own = totals.setdefault(place, Totals(metric.statistic))
-                own.add(scored[key.model, key.weighted], rows, slices, len(slicer.keys))
+                own.add(scored[key.model, weighted], rows, slices, len(slicer.keys))
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
     slicer.check()
@@ -132,9 +149,9 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
         {
             key: {
                 one: metric.formula(
-                    totals[one.model, one.weighted, metric.statistic.key].of_slice(index)
+                    totals[one.model, weighted, metric.statistic.key].of_slice(index)
                 )
-                for one, metric in plan.metrics
+                for one, (metric, weighted) in plan.metrics.items()
             }
             for index, key in enumerate(slicer.keys)
         },
@@ -205,6 +222,7 @@ def _with_differences(plan: Plan, measured: Measured) -> Measured:
         return measured
     for values in measured.values():
         for key in [key for key in values if key.model != baseline]:
-            other = values.get(key._replace(model=baseline), math.nan)
-            values[key._replace(is_diff=True)] = values[key] - other
+            other = key._replace(model=baseline)
+            if other in values:
+                values[key._replace(is_diff=True)] = values[key] - values[other]
     return measured

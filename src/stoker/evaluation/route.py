@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which engine evaluates: Stoker's own for what is plain, TFMA for the rest."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stoker.errors import MissingPart
+from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.engine import Plan, plan_of
 from stoker.evaluation.metrics import NeedsTfma
 from stoker.evaluation.tfma import tfma_is_installed
@@ -15,27 +17,40 @@ __all__ = ["Route", "choose_engine"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """The engine, and why; `plan` is for Stoker's own."""
+    """The engine, and why; `plan` is for Stoker's own, which leaves out what `left_out` names."""
 
     plan: Plan | None = None
     reason: str
+    left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         engine = "Stoker's own engine" if self.plan else "TFMA, on Beam's in-memory runner"
         return f"runs on {engine}, because {self.reason}"
 
 
-def choose_engine(config: EvalConfig, asked: str | None, *, only_tfma: str | None = None) -> Route:
+def choose_engine(
+    config: EvalConfig,
+    asked: str | None,
+    *,
+    only_tfma: str | None = None,
+    compiled: Mapping[str, Compiled] | None = None,
+) -> Route:
     """The engine for a configuration that has its defaults.
 
-    `asked` is the engine that the user named, `only_tfma` what else needs TFMA.
+    `asked` is the engine that the user named, `only_tfma` what else needs TFMA, and `compiled` has
+    the metrics that the models bring.
     """
     if asked == "tfma":
         return _on_tfma("engine='tfma' was asked for")
+    brought = (compiled or {}).values()
+    unknown = tuple({name: None for one in brought for name in one.unknown})
+    others = [*config.metrics_specs, *(metric for one in brought for metric in one.metrics)]
     try:
         if only_tfma:
             raise NeedsTfma(only_tfma)
-        plan = plan_of(config)
+        if unknown and not asked and (tfma_is_installed() or not others):
+            raise NeedsTfma(f"{', '.join(unknown)}, which the model was compiled with")
+        plan = plan_of(config, compiled)
     except NeedsTfma as needed:
         if asked == "stoker":
             raise ValueError(
@@ -47,6 +62,7 @@ def choose_engine(config: EvalConfig, asked: str | None, *, only_tfma: str | Non
     return Route(
         plan=plan,
         reason="engine='stoker' was asked for" if asked else "it computes all that is asked for",
+        left_out=unknown,
     )
 
 

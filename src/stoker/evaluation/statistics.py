@@ -13,6 +13,7 @@ __all__ = [
     "Scored",
     "Statistic",
     "Totals",
+    "between_thresholds",
     "class_ids",
     "confusion",
     "histogram",
@@ -166,3 +167,16 @@ def histogram() -> Statistic:
         return columns, batch.weights[:, None] * np.concatenate([1 - labels, labels], axis=1)
 
     return Statistic("histogram", 2 * width, cells)
+
+
+def between_thresholds(num: int) -> Statistic:
+    """The same by the evenly spaced thresholds of Keras that a prediction lies between."""
+
+    def cells(batch: Scored) -> Cells:
+        labels, predictions = _in_unit_range(batch, "AUC")
+        scaled = np.clip(predictions, 0, 1).astype(np.float32) * np.float32(num - 1)
+        buckets = np.maximum(np.ceil(scaled) - 1, 0).astype(np.int64)
+        columns = np.concatenate([buckets, num + buckets], axis=1)
+        return columns, batch.weights[:, None] * np.concatenate([1 - labels, labels], axis=1)
+
+    return Statistic(f"between {num} thresholds", 2 * num, cells)

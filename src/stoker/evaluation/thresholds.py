@@ -37,15 +37,16 @@ class _Limit(NamedTuple):
 
 def check_thresholds(plan: Plan) -> None:
     """Refuse thresholds of metrics that are not computed, and changes without a direction."""
-    computed = {key for key, _ in plan.metrics}
     for limit in _limits(plan):
-        if limit.metric._replace(is_diff=False) not in computed:
-            names = sorted({key.name for key in computed})
+        models = [one.name for one in plan.config.model_specs if limit.metric.is_diff]
+        wanted = {limit.metric._replace(is_diff=False, model=model) for model in models}
+        if not plan.metrics.keys() >= {limit.metric._replace(is_diff=False), *wanted}:
+            names = sorted({key.name for key in plan.metrics})
             raise ValueError(
                 f"There is a threshold for the metric {limit.metric.name!r}, which is not computed."
                 f"{did_you_mean(limit.metric.name, names)} Those that are: "
-                f"{', '.join(names)}. Metrics that the model was compiled with need "
-                "Evaluator(engine='tfma')."
+                f"{', '.join(names)}. Name it in MetricsSpec.metrics; only model.save of Keras 2 "
+                "keeps the metrics of compile()."
             )
         change = limit.threshold.change_threshold
         if limit.metric.is_diff and change.direction not in (LOWER_IS_BETTER, HIGHER_IS_BETTER):
@@ -144,6 +145,8 @@ def _limits(plan: Plan) -> Iterator[_Limit]:
                 ]
             for name, where, threshold in found:
                 key = MetricId(name, candidate, weighted)
+                if key not in plan.metrics:  # what a model brings is told apart from weighted ones
+                    key = MetricId(name, candidate)
                 if threshold.HasField("value_threshold"):
                     own = MetricThreshold(value_threshold=threshold.value_threshold)
                     yield _Limit(key, where, own)

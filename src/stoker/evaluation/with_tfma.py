@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other engine: TFMA on Beam's in-memory runner, for what Stoker does not compute itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from stoker.examples.schema import read_schema
 from stoker.proto.eval_config_pb2 import EvalConfig
 
 __all__ = ["evaluate_with_tfma"]
@@ -15,26 +17,51 @@ def evaluate_with_tfma(
     folder: str,
     *,
     rubber_stamp: bool,
+    schema_path: str | None = None,
+    custom_eval_shared_model: Callable[..., Any] | None = None,
+    custom_extractors: Callable[..., Any] | None = None,
 ) -> None:
-    """Evaluate the models, folders by name, and write TFMA's files to a folder."""
+    """Evaluate the models, folders by name, and write TFMA's files to a folder.
+
+    The user's own functions, where there are some, load the models and say what is computed of
+    each example.
+    """
     import apache_beam as beam
     import tensorflow_model_analysis as tfma
     from tensorflow_model_analysis.proto import config_pb2
-    from tfx_bsl.tfxio import tf_example_record
+    from tfx_bsl.tfxio import tensor_adapter, tf_example_record
 
     theirs = config_pb2.EvalConfig.FromString(config.SerializeToString())
     for spec in theirs.metrics_specs:
         if not spec.model_names:
             spec.model_names.extend(models)
+    load = custom_eval_shared_model or tfma.default_eval_shared_model
     shared = [
-        tfma.default_eval_shared_model(
-            path, model_name=name, eval_config=theirs, rubber_stamp=rubber_stamp
+        load(
+            eval_saved_model_path=path,
+            model_name=name,
+            eval_config=theirs,
+            rubber_stamp=rubber_stamp,
         )
         for name, path in models.items()
     ]
+    model = shared if len(shared) > 1 else shared[0]
     source = tf_example_record.TFExampleRecord(
-        file_pattern=list(files), raw_record_column_name=tfma.ARROW_INPUT_COLUMN
+        file_pattern=list(files),
+        schema=read_schema(schema_path) if schema_path else None,
+        raw_record_column_name=tfma.ARROW_INPUT_COLUMN,
     )
+    extractors = None
+    if custom_extractors:
+        adapter = schema_path and tensor_adapter.TensorAdapterConfig(
+            arrow_schema=source.ArrowSchema(),
+            tensor_representations=source.TensorRepresentations(),
+        )
+        extractors = custom_extractors(
+            eval_shared_model=model,
+            eval_config=theirs,
+            tensor_adapter_config=adapter or None,
+        )
     with beam.Pipeline(runner="DirectRunner") as pipeline:
         _ = (
             pipeline
@@ -42,7 +69,8 @@ def evaluate_with_tfma(
             | "Evaluate"
             >> tfma.ExtractEvaluateAndWriteResults(
                 eval_config=theirs,
-                eval_shared_model=shared if len(shared) > 1 else shared[0],
+                eval_shared_model=model,
+                extractors=extractors,
                 output_path=folder,
             )
         )
