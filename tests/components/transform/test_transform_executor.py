@@ -18,7 +18,7 @@ from stoker.examples.decode import read_table
 from stoker.examples.schema import read_schema
 from stoker.examples.statistics import read_statistics
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 PREPROCESSING = """
 import tensorflow as tf
