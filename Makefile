@@ -30,8 +30,10 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/workers.py
 	$(BIN)/python benchmarks/resume.py
 
-soak: $(INSTALLED)  ## 500 kills at random moments
+soak: $(INSTALLED)  ## 500 kills at random moments, ten of each process of a gang, more random cases
 	STOKER_KILLS=500 $(BIN)/python -m pytest tests/test_crashes.py
+	STOKER_KILLS=10 $(BIN)/python -m pytest tests/launchers
+	STOKER_RANDOM_CASES=10 $(BIN)/python -m pytest tests/components/transform/test_engine_cases.py
 
 proto: $(INSTALLED)  ## generate the protobuf messages again
 	$(BIN)/python scripts/generate_protos.py

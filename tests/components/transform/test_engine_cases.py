@@ -83,7 +83,7 @@ def choices():
     ]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(1, 1 + int(os.environ.get("STOKER_RANDOM_CASES", "1"))))
 def test_functions_put_together_at_random_are_as_on_beam(seed, tmp_path):
     chosen = random.Random(seed).sample(choices(), 5)
 
