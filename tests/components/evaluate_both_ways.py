@@ -55,13 +55,14 @@ def channel(kind: type, uri: Path) -> Channel:
 
 
 def config() -> object:
-    """A metric that the configuration names, one that the model brings, slices, a baseline."""
+    """Metrics that the configuration names, others that the model brings, slices, a baseline."""
     better = tfma.GenericChangeThreshold(
         absolute={"value": 0.1}, direction=tfma.MetricDirection.HIGHER_IS_BETTER
     )
-    at_least = tfma.GenericValueThreshold(lower_bound={"value": 1.2})
+    at_least = tfma.GenericValueThreshold(lower_bound={"value": 0.8})
+    above_one = tfma.GenericValueThreshold(lower_bound={"value": 1.2})
     calibration = tfma.MetricConfig(
-        class_name="Calibration", threshold=tfma.MetricThreshold(value_threshold=at_least)
+        class_name="Calibration", threshold=tfma.MetricThreshold(value_threshold=above_one)
     )
     return tfma.EvalConfig(
         model_specs=[tfma.ModelSpec(label_key="label", example_weight_key="weight")],
@@ -69,7 +70,10 @@ def config() -> object:
         metrics_specs=[
             tfma.MetricsSpec(
                 metrics=[calibration, tfma.MetricConfig(class_name="AUC")],
-                thresholds={"accuracy": tfma.MetricThreshold(change_threshold=better)},
+                thresholds={
+                    "accuracy": tfma.MetricThreshold(change_threshold=better),
+                    "auc": tfma.MetricThreshold(value_threshold=at_least),
+                },
             )
         ],
     )

@@ -3,12 +3,12 @@ import os
 from pathlib import Path
 
 import pytest
-from evaluated_models import labelled_channel, save_classifier, save_opposite
+from evaluated_models import labelled_channel, save_classifier, save_compiled, save_opposite
 from served_models import model_channel
 
 from stoker.components.evaluator import Evaluator, Executor
 from stoker.dsl import Pipeline
-from stoker.errors import StokerError
+from stoker.errors import MissingPart, StokerError
 from stoker.evaluation.results import read_metrics, read_validation
 from stoker.proto.eval_config_pb2 import EvalConfig
 from stoker.runner import LocalDagRunner
@@ -156,16 +156,11 @@ def test_a_configuration_of_tfma_s_own_class_is_taken_by_its_name(examples, mode
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"label_key": "lable"}, "no feature 'lable'.* Did you mean 'label'.* They have amount"),
         ({"label_key": "color"}, "the label.*|'color' is text, such as b'"),
         ({"label_key": "x"}, "labels have 2 values per example, and the predictions one value"),
         ({"label_key": "tags"}, "'tags' is text"),
         ({"label_key": "weight", "signature_name": "classes"}, "is no class of the model"),
-        ({"signature_name": "nothing"}, "no signature 'nothing'; it has classes"),
         ({"prediction_key": "scor", "signature_name": "features"}, "Did you mean|is none of them"),
-        ({"example_weight_key": "wieght"}, "the example weight.* Did you mean 'weight'"),
-        ({"slices": ({"feature_keys": ["colour"]},)}, "'colour', which a slicing_spec names"),
-        ({"metric": "AUCC"}, "no metric 'AUCC'. Did you mean 'AUC'"),
         ({"metric": "TopKCategoricalAccuracy"}, r"pip install 'stoker\[evaluator\]'"),
         ({"label_key": "class"}, "takes labels from 0 to 1, and one is 2"),
     ],
@@ -173,22 +168,77 @@ def test_a_configuration_of_tfma_s_own_class_is_taken_by_its_name(examples, mode
 def test_what_cannot_be_evaluated_is_told_before_anything_is_blessed(
     tmp_path, model, examples, changes, told
 ):
+    refuses(tmp_path, model, examples, changes, told)
+
+
+@pytest.mark.parametrize("engine", [None, "tfma"])
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"label_key": "lable"}, "no feature 'lable'.* Did you mean 'label'.* They have amount"),
+        ({"label_key": "color"}, "label 'color' is text"),
+        ({"signature_name": "nothing"}, "no signature 'nothing'; it has classes"),
+        ({"example_weight_key": "wieght"}, "the example weight.* Did you mean 'weight'"),
+        ({"slices": ({"feature_keys": ["colour"]},)}, "'colour', which a slicing_spec names"),
+        ({"slices": ({"feature_values": {"sise": "1"}},)}, "'sise', which a slicing_spec names"),
+        ({"metric": "AUCC"}, "no metric 'AUCC'. Did you mean 'AUC'"),
+        ({"thresholds": {"acu": {}}, "metric": "AUC"}, "'acu', which is not .* mean 'auc'"),
+        ({"example_splits": ["evil"]}, r"has no split 'evil'; it has \['eval'\]"),
+        ({"records": []}, "There are no examples to evaluate"),
+        ({"model_bias": float("nan")}, "output 'score' is not a number .NaN. 600 times"),
+    ],
+)
+def test_either_engine_refuses_before_anything_is_blessed(
+    tmp_path, model, examples, changes, told, engine, monkeypatch
+):
+    # What is told here is told before TFMA is imported.
+    monkeypatch.setattr("stoker.evaluation.route.tfma_is_installed", lambda: True)
+    refuses(tmp_path, model, examples, changes, told, engine=engine)
+
+
+def refuses(tmp_path, model, examples, changes, told, engine=None):
     changes = {**changes}
+    if "records" in changes:
+        examples = labelled_channel(tmp_path / "examples", len(changes.pop("records")))
+    if "model_bias" in changes:
+        bias = changes.pop("model_bias")
+        model = model_channel(tmp_path / "model", lambda folder: save_classifier(folder, bias))
+    thresholds = {name: at_least(0) for name in changes.pop("thresholds", ())}
+    splits = changes.pop("example_splits", None)
     metric = {"class_name": changes.pop("metric", "BinaryAccuracy"), "threshold": at_least(0)}
-    step = Evaluator(examples=examples, model=model, eval_config=config(metric, **changes))
+    given = config(metric, **changes)
+    given["metrics_specs"][0]["thresholds"] = thresholds
+    step = Evaluator(
+        examples=examples, model=model, eval_config=given, engine=engine, example_splits=splits
+    )
 
     with pytest.raises((StokerError, ValueError), match=told):
         evaluate(tmp_path, step, examples=examples, model=model)
     assert not os.listdir(tmp_path / "blessing")
 
 
-def test_a_threshold_of_a_metric_that_is_not_computed_is_told(tmp_path, model, examples):
-    given = config({"class_name": "AUC"})
-    given["metrics_specs"][0]["thresholds"] = {"acu": at_least(0.5)}
-    step = Evaluator(examples=examples, model=model, eval_config=given)
+def test_a_module_needs_tfma(examples, model):
+    given = {"examples": examples, "model": model, "eval_config": config({"class_name": "AUC"})}
+    with pytest.raises(MissingPart, match=r"custom_extractors .*stoker\[evaluator\]"):
+        Evaluator(**given, module_file="custom.py")
+    with pytest.raises(ValueError, match="calls no functions of a module"):
+        Evaluator(**given, module_file="custom.py", engine="stoker")
 
-    with pytest.raises(ValueError, match=r"'acu', which is not computed. Did you mean 'auc'"):
-        evaluate(tmp_path, step, examples=examples, model=model)
+
+def test_metrics_that_a_model_was_compiled_with_are_computed(tmp_path, examples, capsys):
+    compiled = model_channel(tmp_path / "m", lambda folder: save_compiled(folder, [1.5, -2.0]))
+    given = {
+        "model_specs": [{"label_key": "label"}],
+        "metrics_specs": [{"thresholds": {"accuracy": at_least(0.6), "area": at_least(0.99)}}],
+    }
+    step = Evaluator(examples=examples, model=compiled, eval_config=given)
+
+    evaluation, blessing = evaluate(tmp_path, step, examples=examples, model=compiled)
+
+    assert blessing.get_int_custom_property("blessed") == 0
+    names = {one.name for one in read_metrics(evaluation.uri)[()]}
+    assert names >= {"accuracy", "area", "mae", "loss"}
+    assert "area of all examples is 0.8" in capsys.readouterr().out
 
 
 def test_a_change_threshold_needs_a_baseline_model(model, examples):

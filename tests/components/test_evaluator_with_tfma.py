@@ -52,7 +52,7 @@ def test_a_pipeline_gives_the_same_blessing_and_numbers_with_either_engine(tmp_p
     for part in ("blessed", "ok", "failures", "files"):
         assert ours[part] == theirs[part]
     assert ours["blessed"] == 0
-    assert [name for _, name in ours["failures"]] == ["calibration"]  # in one slice
+    assert sorted(name for _, name in ours["failures"]) == ["auc", "calibration"]  # in slices
 
     assert "loads '' with ['rubber_stamp']" in told
     assert "adapts ['label', 'x']" in told

@@ -256,6 +256,7 @@ def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
 
 def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     from stoker.components.scoring import missing_function, scored_batches
+    from stoker.evaluation.checks import check_examples, check_names
     from stoker.evaluation.compiled import compiled_with
     from stoker.evaluation.engine import measure
     from stoker.evaluation.results import write_evaluation
@@ -264,17 +265,22 @@ def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     from stoker.evaluation.with_tfma import evaluate_with_tfma
 
     custom = _custom_functions(exec_properties)
+    hidden = None if custom else missing_function(job.config, job.models)
+    compiled = {}
+    if wants_compiled_metrics(job.config):
+        compiled = {name: compiled_with(folder) for name, folder in job.models.items()}
     route = choose_engine(
         job.config,
         exec_properties.get("engine"),
-        only_tfma=(custom and f"a use for {' and '.join(custom)}")
-        or missing_function(job.config, job.models),
-        compiled={name: compiled_with(folder) for name, folder in job.models.items()}
-        if wants_compiled_metrics(job.config)
-        else None,
+        only_tfma=f"a use for {' and '.join(custom)}" if custom else hidden,
+        compiled=compiled,
     )
     print(f"Evaluator {route}.", flush=True)
     if route.plan is None:
+        if not custom:
+            check_names(job.config, compiled)
+            batches = scored_batches(job.config, job.models, job.files)
+            check_examples(job.config, batches, all_known=not hidden)
         evaluate_with_tfma(
             job.config,
             job.models,

@@ -61,7 +61,12 @@ class _Scorer:
     def __init__(self, spec: ModelSpec, folder: str) -> None:
         self.name = spec.name
         self.model = ServingModel(folder, spec.signature_name)
-        self._functions = [ServingModel(folder, name) for name in spec.preprocessing_function_names]
+        signatures = self.model.inputs.graph.signatures
+        self._functions = [
+            ServingModel(folder, name)
+            for name in spec.preprocessing_function_names
+            if name in signatures  # TFMA calls the others
+        ]
 
     def preprocessed(self, records: Sequence[bytes]) -> dict[str, Feature]:
         return {

@@ -15,7 +15,7 @@ from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 from stoker.errors import BadData
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
-from stoker.evaluation.features import Features, column, did_you_mean
+from stoker.evaluation.features import Features, column, did_you_mean, refuse_nan
 from stoker.evaluation.metrics import Metric, NeedsTfma, metric_of
 from stoker.evaluation.slices import SliceKey, Slicer
 from stoker.evaluation.statistics import Scored, Totals
@@ -205,6 +205,7 @@ def _prediction(
             f"The model's output {chosen!r} is text, and metrics take numbers. Name another in "
             f"ModelSpec.prediction_key: {', '.join(sorted(outputs))}."
         )
+    refuse_nan(array, f"The model's output {chosen!r}")
     while array.ndim > 1 and array.shape[-1] == 1:
         array = array[..., 0]
     if array.ndim > 2:

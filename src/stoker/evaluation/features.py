@@ -10,7 +10,15 @@ import numpy as np
 
 from stoker.errors import BadData
 
-__all__ = ["Feature", "Features", "column", "did_you_mean", "features_of"]
+__all__ = [
+    "Feature",
+    "Features",
+    "column",
+    "did_you_mean",
+    "features_of",
+    "no_such_feature",
+    "refuse_nan",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +60,7 @@ def features_of(batch: Any) -> dict[str, Feature]:
 def column(features: Features, name: str, role: str) -> np.ndarray:
     """A numeric feature with as many values in every example: (N,), or (N, k) for k values."""
     if name not in features:
-        raise BadData(
-            f"The examples have no feature {name!r}, which is to be the {role}."
-            f"{did_you_mean(name, features)} They have {', '.join(sorted(features)) or 'none'}."
-        )
+        raise no_such_feature(name, f"is to be the {role}", features)
     feature = features[name]
     if feature.values.dtype == object:
         raise BadData(
@@ -70,7 +75,26 @@ def column(features: Features, name: str, role: str) -> np.ndarray:
             f"The {role} {name!r} should have as many values in every example: {lacking} of "
             f"{len(feature.lengths)} have another number than {width or 1}."
         )
+    refuse_nan(feature.values, f"The {role} {name!r}")
     return feature.values if width == 1 else feature.values.reshape(-1, width)
+
+
+def no_such_feature(name: str, what_for: str, known: Iterable[str]) -> BadData:
+    """The error about a feature that no example has."""
+    names = sorted(known)
+    return BadData(
+        f"The examples have no feature {name!r}, which {what_for}.{did_you_mean(name, names)} They "
+        f"have {', '.join(names) or 'none'}."
+    )
+
+
+def refuse_nan(array: np.ndarray, what: str) -> None:
+    """Refuse numbers that are none: a metric of them says nothing."""
+    if array.dtype.kind == "f" and (num := int(np.isnan(array).sum())):
+        raise BadData(
+            f"{what} is not a number (NaN) {num} times in a batch of {len(array)}. Look at the "
+            "examples, and at what the model makes of missing values."
+        )
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

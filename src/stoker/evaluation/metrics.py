@@ -28,7 +28,7 @@ from stoker.evaluation.statistics import (
 )
 from stoker.proto.eval_config_pb2 import MetricConfig
 
-__all__ = ["METRICS", "Metric", "NeedsTfma", "metric_of"]
+__all__ = ["METRICS", "Metric", "NeedsTfma", "metric_of", "name_of"]
 
 Settings = Mapping[str, Any]
 Formula = Callable[[np.ndarray], float]
@@ -65,7 +65,12 @@ def metric_of(config: MetricConfig) -> Metric:
         if key not in known and value not in _HARMLESS.get(key, (None,)):
             raise NeedsTfma(f"{config.class_name}({key}={value!r})")
     statistic, formula = make(settings)
-    return Metric(settings.get("name") or _snake_case(config.class_name), statistic, formula)
+    return Metric(name_of(config), statistic, formula)
+
+
+def name_of(config: MetricConfig) -> str:
+    """What a metric is called in an evaluation."""
+    return str(_settings(config)["name"] or _snake_case(config.class_name))
 
 
 _MODULES = ("tf_keras", "keras", "tensorflow", "tensorflow_model_analysis")

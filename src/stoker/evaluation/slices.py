@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stoker.errors import BadData
-from stoker.evaluation.features import Feature, Features, did_you_mean
+from stoker.evaluation.features import Feature, Features, no_such_feature
 from stoker.proto.eval_config_pb2 import SlicingSpec
 
 __all__ = ["SliceKey", "Slicer", "fits", "named", "value_of"]
@@ -48,11 +48,7 @@ class Slicer:
         for spec in self._specs:
             for name in (*spec.feature_keys, *spec.feature_values):
                 if name not in self._seen:
-                    raise BadData(
-                        f"The examples have no feature {name!r}, which a slicing_spec names."
-                        f"{did_you_mean(name, self._known)} They have "
-                        f"{', '.join(sorted(self._known)) or 'none'}."
-                    )
+                    raise no_such_feature(name, "a slicing_spec names", self._known)
 
     def _of_spec(self, spec: SlicingSpec, features: Features, num_rows: int) -> Members:
         names = sorted({*spec.feature_keys, *spec.feature_values})

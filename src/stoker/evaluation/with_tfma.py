@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other engine: TFMA on Beam's in-memory runner, for what Stoker does not compute itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from stoker.evaluation.metrics import name_of
 from stoker.examples.schema import read_schema
 from stoker.proto.eval_config_pb2 import EvalConfig
 
@@ -31,10 +32,7 @@ def evaluate_with_tfma(
     from tensorflow_model_analysis.proto import config_pb2
     from tfx_bsl.tfxio import tensor_adapter, tf_example_record
 
-    theirs = config_pb2.EvalConfig.FromString(config.SerializeToString())
-    for spec in theirs.metrics_specs:
-        if not spec.model_names:
-            spec.model_names.extend(models)
+    theirs = config_pb2.EvalConfig.FromString(_as_tfma_reads(config, models).SerializeToString())
     load = custom_eval_shared_model or tfma.default_eval_shared_model
     shared = [
         load(
@@ -74,3 +72,20 @@ def evaluate_with_tfma(
                 output_path=folder,
             )
         )
+
+
+def _as_tfma_reads(config: EvalConfig, models: Iterable[str]) -> EvalConfig:
+    """Thresholds by name go to the metrics of that name: TFMA looks only among a model's own."""
+    copy = EvalConfig()
+    copy.CopyFrom(config)
+    for spec in copy.metrics_specs:
+        if not spec.model_names:
+            spec.model_names.extend(models)
+        for metric in spec.metrics:
+            name = name_of(metric)
+            if name in spec.thresholds and not metric.HasField("threshold"):
+                metric.threshold.CopyFrom(spec.thresholds.pop(name))
+            if name in spec.per_slice_thresholds:
+                found = spec.per_slice_thresholds.pop(name).thresholds
+                metric.per_slice_thresholds.extend(found)
+    return copy
