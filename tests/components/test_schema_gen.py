@@ -41,7 +41,7 @@ def examples(tmp_path):
 @pytest.fixture
 def statistics(tmp_path, examples):
     made = artifact(ExampleStatistics, tmp_path / "statistics")
-    component = StatisticsGen(Channel(Examples))
+    component = StatisticsGen(input_data=Channel(Examples))  # as the first editions called it
     StatisticsExecutor().Do(
         {"examples": [examples]}, {"statistics": [made]}, component.spec.values({})
     )

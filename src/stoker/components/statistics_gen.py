@@ -42,7 +42,7 @@ class StatisticsGen(BaseComponent):
     """Counts, histograms and top values of every feature.
 
     `stats_options` is a dict with fields of `stoker.examples.statistics.StatisticsOptions`, which
-    are fields of TFDV's StatsOptions.
+    are fields of TFDV's StatsOptions. `input_data` is an old name of `examples`.
     """
 
     SPEC_CLASS = StatisticsGenSpec
@@ -53,11 +53,12 @@ class StatisticsGen(BaseComponent):
 
     def __init__(
         self,
-        examples: Channel,
+        examples: Channel | None = None,
         schema: Channel | None = None,
         stats_options: Mapping[str, Any] | None = None,
         exclude_splits: list[str] | None = None,
         *,
+        input_data: Channel | None = None,
         instance_name: str | None = None,
     ) -> None:
         if stats_options is not None and not isinstance(stats_options, Mapping):
@@ -66,7 +67,7 @@ class StatisticsGen(BaseComponent):
                 f"{stats_options!r}."
             )
         spec = StatisticsGenSpec(
-            examples=examples,
+            examples=examples or input_data,
             schema=schema,
             stats_options_json=json.dumps(dict(stats_options)) if stats_options else None,
             exclude_splits=json.dumps(exclude_splits or []),
