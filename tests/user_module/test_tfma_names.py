@@ -28,8 +28,10 @@ def test_where_tfma_is_not_installed_export_is_there():
 
 def test_what_only_tfma_has_says_what_to_install():
     provide_tfma()
-    with pytest.raises(MissingPart, match=r"view needs TFMA.*pip install 'stoker\[evaluator\]'"):
-        import_tfma().view  # noqa: B018
+    with pytest.raises(MissingPart, match=r"slicer needs TFMA.*pip install 'stoker\[evaluator\]'"):
+        import_tfma().slicer  # noqa: B018
+    with pytest.raises(MissingPart, match="render_plot needs TFMA"):
+        import_tfma().view.render_plot(None)
     with pytest.raises(MissingPart, match=r"run_model_analysis needs TFMA"):
         from tensorflow_model_analysis import run_model_analysis  # noqa: F401
     assert not hasattr(import_tfma(), "__version__")

@@ -17,10 +17,16 @@ from typing import Any
 from stoker.errors import MissingPart
 from stoker.evaluation.tfma import tfma_is_installed
 
-__all__ = ["CONFIG_NAMES", "HOMES", "name_of_tfma", "provide_tfma"]
+__all__ = ["CONFIG_NAMES", "HOMES", "RESULT_NAMES", "name_of_tfma", "provide_tfma"]
 
-HOMES = {"export": "stoker.user_module.eval_saved_model"}
+HOMES = {
+    "export": "stoker.user_module.eval_saved_model",
+    "view": "stoker.user_module.tfma_view",
+}
 """Names of TFMA, and the module that each is."""
+
+RESULT_NAMES = ("EvalResult", "load_eval_result", "load_metrics", "load_validation_result")
+"""What reads an evaluation; it is in `tfma_results`."""
 
 CONFIG_NAMES = (
     *("AggregationOptions", "BinarizationOptions", "ConfidenceIntervalOptions"),
@@ -100,10 +106,13 @@ def name_of_tfma(name: str) -> Any:
         home = f"{_TFMA}.proto.config_pb2" if installed else "stoker.proto.eval_config_pb2"
         messages = importlib.import_module(home)
         return messages if name == "config" else getattr(messages, name)
+    if name in RESULT_NAMES and not installed:
+        return getattr(importlib.import_module("stoker.user_module.tfma_results"), name)
     if installed or name.startswith("__"):
         raise AttributeError(f"module {_TFMA!r} has no attribute {name!r}")
     raise MissingPart(
         f"{_TFMA}.{name} needs TFMA, which is not installed; Stoker itself has the messages of an "
-        f"EvalConfig, and {', '.join(HOMES)}. Install it: pip install 'stoker[evaluator]'.",
+        f"EvalConfig, {', '.join((*HOMES, *RESULT_NAMES))}. Install it: "
+        "pip install 'stoker[evaluator]'.",
         name=name,
     )
