@@ -120,9 +120,8 @@ def _chosen(asked: str | None, run: EvalRun) -> str:
     if asked is None:
         return names[0] if names else ""
     if asked not in run.model_locations:
-        raise ValueError(
-            f"The evaluation has no model {asked!r}; it has {', '.join(sorted(run.model_locations))}."
-        )
+        known = ", ".join(sorted(run.model_locations))
+        raise ValueError(f"The evaluation has no model {asked!r}; it has {known}.")
     return asked
 
 
