@@ -51,11 +51,13 @@ def _maybe(rng, value, missing=0.02):
     return "" if rng.random() < missing else value
 
 
-def write_trips(path, rows, seed=1):
-    """Write a CSV file of trips."""
+def write_trips(path, rows, seed=1, tips=True):
+    """Write a CSV file of trips, without their tips if nobody is to know them."""
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     trips = list(make_trips(rows, seed))
+    if not tips:
+        trips = [{name: trip[name] for name in trip if name != "tip"} for trip in trips]
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(trips[0]))
         writer.writeheader()
