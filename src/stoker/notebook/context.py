@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from stoker.artifacts import Artifact
 from stoker.dsl.channel import Channel
-from stoker.dsl.component import Node
+from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import MissingPart
 from stoker.launchers.processes import WarmProcesses
@@ -82,7 +82,7 @@ class InteractiveContext:
                 console=Console(err=sys.stdout),  # a notebook shows standard error as trouble
             )
         except KeyboardInterrupt:
-            raise _Stopped(f"{component.id} was stopped.") from None
+            raise _Stopped(component) from None
         for key, channel in component.outputs.items():
             channel.set_artifacts(outputs.get(key, []))
         self._executions[component] = execution
@@ -168,7 +168,12 @@ class InteractiveContext:
 
 
 class _Stopped(KeyboardInterrupt):
-    """The kernel was interrupted while a component ran; one line says so."""
+    """The kernel was interrupted while a component ran; a notebook shows one line of it."""
+
+    def __init__(self, component: Node) -> None:
+        goes_on = isinstance(component, BaseComponent) and component.GOES_ON
+        hint = " Its next run goes on where it was, or starts anew: context.run(…, fresh=True)."
+        super().__init__(f"{component.id} was stopped.{hint if goes_on else ''}")
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

@@ -30,7 +30,7 @@ from stoker.views.models import curves_of
 from stoker.views.preview import preview
 from stoker.views.statistics_view import statistics_view
 from stoker.views.table import readable_path
-from stoker.views.tables import tables_of
+from stoker.views.tables import folders_of, tables_of
 
 __all__ = ["html_page", "html_view"]
 
@@ -57,9 +57,9 @@ def _content(artifact: Artifact) -> str:
         return "<p>Its files are gone.</p>"
     match artifact:
         case ExampleStatistics():
-            paths = {split: artifact.path(split=split) for split in artifact.splits}
+            folders = folders_of(artifact)
             return statistics_view(
-                {split: read_statistics(only_file(path)) for split, path in paths.items()}
+                {split: read_statistics(only_file(folder)) for split, folder in folders.items()}
             )
         case Examples() | ExampleAnomalies() | Schema():
             return "".join(map(table_view, tables_of(artifact, _NUM_EXAMPLES, _WIDTH)))

@@ -21,6 +21,7 @@ from stoker.views.table import Table
 __all__ = [
     "anomalies_table",
     "examples_table",
+    "folders_of",
     "readable_number",
     "schema_table",
     "short",
@@ -46,14 +47,19 @@ def tables_of(
             ]
         case ExampleStatistics():
             return [
-                statistics_table(read_statistics(only_file(artifact.path(split=split))), split)
-                for split in artifact.splits
+                statistics_table(read_statistics(only_file(folder)), split)
+                for split, folder in folders_of(artifact).items()
             ]
         case ExampleAnomalies():
-            return [anomalies_table(artifact, split) for split in artifact.splits]
+            return [anomalies_table(*one) for one in folders_of(artifact).items()]
         case Schema():
             return [schema_table(read_schema(only_file(artifact.uri)), width)]
     return []
+
+
+def folders_of(artifact: ExampleStatistics | ExampleAnomalies) -> dict[str, str]:
+    """Where each split is; those that Transform makes have one file, about all examples."""
+    return {split: artifact.path(split=split) for split in artifact.splits} or {"all": artifact.uri}
 
 
 def examples_table(
@@ -203,9 +209,9 @@ def readable_number(number: float) -> str:
     return f"{number:.4g}" if abs(number) < 1e4 or not math.isfinite(number) else f"{number:.3e}"
 
 
-def anomalies_table(anomalies: ExampleAnomalies, split: str) -> Table:
+def anomalies_table(split: str, folder: str) -> Table:
     """A row for each thing that is not as the schema says."""
-    rows = told(read_anomalies(only_file(anomalies.path(split=split))))
+    rows = told(read_anomalies(only_file(folder)))
     return Table(
         title=f"{split}: {_counted(len(rows))}",
         columns=("feature", "anomaly", "description"),
