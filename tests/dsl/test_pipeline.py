@@ -67,7 +67,7 @@ def test_a_step_that_was_left_out_is_named():
         Pipeline("p", "root", components=[fitting, pushing])
 
 
-def test_an_unknown_argument_is_refused_and_those_of_other_orchestrators_are_not():
+def test_an_unknown_argument_is_told_and_those_of_other_orchestrators_are_not():
     Pipeline("p", "root", platform_config=None, execution_mode=1)
-    with pytest.raises(TypeError, match="'enabel_cache'"):
-        Pipeline("p", "root", enabel_cache=True)
+    with pytest.warns(UserWarning, match="'eam_pipeline_args', which is ignored"):
+        Pipeline("p", "root", eam_pipeline_args=[])

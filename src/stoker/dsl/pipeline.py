@@ -3,6 +3,7 @@
 
 import graphlib
 import os
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -36,7 +37,7 @@ class Pipeline:
             raise ValueError(
                 f"A pipeline's name is not empty and has no '/', got {pipeline_name!r}."
             )
-        _check_accepted(accepted)
+        _warn_of(sorted(set(accepted) - _ACCEPTED))
         self.pipeline_name = pipeline_name
         self.pipeline_root = pipeline_root or "."
         self.enable_cache = enable_cache
@@ -64,11 +65,14 @@ class Pipeline:
 _ACCEPTED = {"platform_config", "execution_mode", "log_root", "additional_pipeline_args"}
 
 
-def _check_accepted(arguments: dict[str, Any]) -> None:
-    if unknown := sorted(set(arguments) - _ACCEPTED):
-        raise TypeError(
-            f"Pipeline has no argument {unknown[0]!r}; it has pipeline_name, pipeline_root, "
-            "metadata_connection_config, components, enable_cache, beam_pipeline_args."
+def _warn_of(unknown: list[str]) -> None:
+    """TFX takes any argument and says nothing: many pipelines have one that is misspelled."""
+    for name in unknown:
+        warnings.warn(
+            f"Pipeline has no argument {name!r}, which is ignored; it has pipeline_name, "
+            "pipeline_root, metadata_connection_config, components, enable_cache, "
+            "beam_pipeline_args.",
+            stacklevel=3,
         )
 
 
