@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluating 1,000,000 examples: the memory, and the time beside TFMA's in the same run.
 
-python benchmarks/evaluator.py    (TFMA is in tests/evaluation/tfma_env.py's environment)
+python benchmarks/evaluator.py    (TFMA is in tests/evaluation/tfma_overlay.py's environment)
 
 Each line is a process of its own. TFMA gets fewer examples, and the ratio is of the CPU seconds for
 one more example: what a process costs before its first is taken off by a run with few.
@@ -35,7 +35,7 @@ CONFIG = {
 
 def main() -> None:
     sys.path[:0] = [str(REPOSITORY / "tests"), str(REPOSITORY / "tests" / "evaluation")]
-    import tfma_env  # type: ignore[import-not-found]
+    import tfma_overlay  # type: ignore[import-not-found]
     from components.evaluated_models import (  # type: ignore[import-not-found]
         labelled_examples,
         save_classifier,
@@ -50,7 +50,7 @@ def main() -> None:
             records = (distinct[index % len(distinct)] for index in range(num))
             write_records(f"{folder}/{num}.gz", records)
         ours = {num: report("stoker", sys.executable, folder, num) for num in (FEW, 100_000, ALL)}
-        theirs = {num: report("tfma", tfma_env.python(), folder, num) for num in (FEW, MANY)}
+        theirs = {num: report("tfma", tfma_overlay.python(), folder, num) for num in (FEW, MANY)}
     per_example = (ours[ALL] - ours[FEW]) / (ALL - FEW), (theirs[MANY] - theirs[FEW]) / (MANY - FEW)
     print(f"One more example costs TFMA {per_example[1] / per_example[0]:.0f} times as much.")
 

@@ -10,6 +10,9 @@ from stoker.components.evaluator import Evaluator, Executor
 from stoker.dsl import Pipeline
 from stoker.errors import MissingPart, StokerError
 from stoker.evaluation.results import read_metrics, read_validation
+from stoker.examples.columns import ColumnWriter
+from stoker.examples.decode import decode
+from stoker.examples.tfrecord import read_records
 from stoker.proto.eval_config_pb2 import EvalConfig
 from stoker.runner import LocalDagRunner
 
@@ -142,6 +145,24 @@ def test_labels_may_come_from_a_signature_of_the_model(tmp_path, model, examples
     means = {key: list(values.values()) for key, values in read_metrics(evaluation.uri).items()}
     assert means == {(("label_name", "0"),): [1.0], (("label_name", "1"),): [0.0]}
     assert not blessing.has_custom_property("blessed")
+
+
+def test_columns_are_read_where_there_are_some_and_say_the_same(tmp_path, model, monkeypatch):
+    examples = labelled_channel(tmp_path / "examples", 5000)
+    metrics = [{"class_name": "AUC"}, {"class_name": "Calibration"}]
+    slices = ({}, {"feature_keys": ["color", "tags"]}, {"feature_values": {"size": "1"}})
+    step = Evaluator(examples=examples, model=model, eval_config=config(*metrics, slices=slices))
+    decoded, _ = evaluate(tmp_path / "decoded", step, examples=examples, model=model)
+    shard = str(tmp_path / "examples" / "Split-eval" / "data.gz")
+    with ColumnWriter(shard) as writer:
+        for batch in decode(read_records(shard)):
+            writer.write(batch)
+    monkeypatch.delattr("stoker.components.scoring.decode")
+
+    mapped, _ = evaluate(tmp_path / "mapped", step, examples=examples, model=model)
+
+    assert read_metrics(mapped.uri) == read_metrics(decoded.uri)
+    assert len(read_metrics(mapped.uri)) == 11
 
 
 def test_a_configuration_of_tfma_s_own_class_is_taken_by_its_name(examples, model):

@@ -5,12 +5,14 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from tfx_bsl.coders import example_coder
+import pyarrow as pa
 
 from stoker.components.serving_model import ServingModel
 from stoker.components.trainer.saved_model import read_graphs
 from stoker.evaluation.engine import Batch
 from stoker.evaluation.features import Feature, features_of
+from stoker.examples.columns import read_columns
+from stoker.examples.decode import decode
 from stoker.examples.tfrecord import read_records
 from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
 
@@ -34,10 +36,9 @@ def scored_batches(
 ) -> Iterator[Batch]:
     """All examples of some files, asked of each model; the next batch is asked meanwhile."""
     scorers = [_Scorer(spec, models[spec.name]) for spec in config.model_specs]
-    decoder = example_coder.ExamplesToRecordBatchDecoder()
 
-    def score(records: list[bytes]) -> Batch:
-        features = features_of(decoder.DecodeBatch(records))
+    def score(records: list[bytes], columns: pa.RecordBatch) -> Batch:
+        features = features_of(columns)
         return Batch(
             {one.name: {**features, **one.preprocessed(records)} for one in scorers},
             {one.name: one.model(records) for one in scorers},
@@ -47,8 +48,8 @@ def scored_batches(
     size = config.model_specs[0].inference_batch_size or _BATCH_ROWS
     with ThreadPoolExecutor(1) as beside:
         asked: Future[Batch] | None = None
-        for records in _batches(files, size):
-            ready, asked = asked, beside.submit(score, records)
+        for records, columns in _batches(files, size):
+            ready, asked = asked, beside.submit(score, records, columns)
             if ready:
                 yield ready.result()
         if asked:
@@ -76,7 +77,15 @@ class _Scorer:
         }
 
 
-def _batches(files: Sequence[str], size: int) -> Iterator[list[bytes]]:
+def _batches(files: Sequence[str], size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
+    """Some examples at a time as they are stored, and their columns, decoded if they must be."""
     records = itertools.chain.from_iterable(map(read_records, files))
-    while batch := list(itertools.islice(records, size)):
-        yield batch
+    columns = read_columns(files, decode_missing=False)
+    if columns is None:
+        while batch := list(itertools.islice(records, size)):
+            yield batch, *decode(batch, batch_rows=size)
+        return
+    for block in columns.blocks():
+        for start in range(0, block.num_rows, size):
+            part = block.slice(start, size)
+            yield list(itertools.islice(records, part.num_rows)), part

@@ -44,16 +44,15 @@ Features = Mapping[str, Feature]
 
 
 def features_of(batch: Any) -> dict[str, Feature]:
-    """The features of an Arrow record batch whose columns are lists; a null is an empty list."""
+    """The features that have values in an Arrow record batch of lists; a null is an empty list."""
     features = {}
     for name in batch.schema.names:
         lists = batch.column(name)
-        if lists.null_count == len(lists):
+        values = lists.flatten()
+        if not len(values):
             continue
         lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-        features[name] = Feature(
-            lists.flatten().to_numpy(zero_copy_only=False), lengths.astype(np.int64)
-        )
+        features[name] = Feature(values.to_numpy(zero_copy_only=False), lengths.astype(np.int64))
     return features
 
 
