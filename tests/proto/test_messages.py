@@ -49,7 +49,7 @@ SPLIT = example_gen_pb2.SplitConfig(
             b"\x12\x04\x08\x01\x10\x02",
         ),
         (
-            transform_pb2.SplitsConfig(analyze_splits=["a"], transform_splits=["b", "c"]),
+            transform_pb2.SplitsConfig(analyze=["a"], transform=["b", "c"]),
             "tfx.components.transform.SplitsConfig",
             b"\x0a\x01a\x12\x01b\x12\x01c",
         ),

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cstoker/proto/transform.proto\x12\x18tfx.components.transform\"@\n\x0cSplitsConfig\x12\x16\n\x0e\x61nalyze_splits\x18\x01 \x03(\t\x12\x18\n\x10transform_splits\x18\x02 \x03(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cstoker/proto/transform.proto\x12\x18tfx.components.transform\"2\n\x0cSplitsConfig\x12\x0f\n\x07\x61nalyze\x18\x01 \x03(\t\x12\x11\n\ttransform\x18\x02 \x03(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,5 +32,5 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'stoker.proto.transform_pb2'
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_SPLITSCONFIG']._serialized_start=58
-  _globals['_SPLITSCONFIG']._serialized_end=122
+  _globals['_SPLITSCONFIG']._serialized_end=108
 # @@protoc_insertion_point(module_scope)

@@ -8,9 +8,9 @@ from typing import ClassVar as _ClassVar, Optional as _Optional
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SplitsConfig(_message.Message):
-    __slots__ = ("analyze_splits", "transform_splits")
-    ANALYZE_SPLITS_FIELD_NUMBER: _ClassVar[int]
-    TRANSFORM_SPLITS_FIELD_NUMBER: _ClassVar[int]
-    analyze_splits: _containers.RepeatedScalarFieldContainer[str]
-    transform_splits: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, analyze_splits: _Optional[_Iterable[str]] = ..., transform_splits: _Optional[_Iterable[str]] = ...) -> None: ...
+    __slots__ = ("analyze", "transform")
+    ANALYZE_FIELD_NUMBER: _ClassVar[int]
+    TRANSFORM_FIELD_NUMBER: _ClassVar[int]
+    analyze: _containers.RepeatedScalarFieldContainer[str]
+    transform: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, analyze: _Optional[_Iterable[str]] = ..., transform: _Optional[_Iterable[str]] = ...) -> None: ...

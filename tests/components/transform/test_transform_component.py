@@ -50,13 +50,13 @@ def test_switching_an_output_on_is_a_change_that_the_cache_sees():
 
 
 def test_its_parameters_are_kept_as_tfx_keeps_them():
-    config = SplitsConfig(analyze_splits=["train"], transform_splits=["eval"])
+    config = SplitsConfig(analyze=["train"], transform=["eval"])
     kept = transform(splits_config=config, custom_config={"rate": 1}).exec_properties
     assert kept["module_file"] == "/path/of/preprocessing.py"
     assert kept["custom_config"] == '{"rate": 1}'
     assert json.loads(kept["splits_config"]) == {
-        "analyze_splits": ["train"],
-        "transform_splits": ["eval"],
+        "analyze": ["train"],
+        "transform": ["eval"],
     }
 
 
@@ -76,8 +76,8 @@ def test_the_users_code_is_the_file_or_the_module_of_the_function():
     [
         ({"module_file": None}, "got none of them"),
         ({"preprocessing_fn": "pkg.mod.fn"}, "got module_file and preprocessing_fn"),
-        ({"splits_config": SplitsConfig(transform_splits=["eval"])}, "names no analyze_splits"),
-        ({"splits_config": {"transform_splits": ["eval"]}}, "names no analyze_splits"),
+        ({"splits_config": SplitsConfig(transform=["eval"])}, "names nothing to analyze"),
+        ({"splits_config": {"transform": ["eval"]}}, "names nothing to analyze"),
         (
             {"analyzer_cache": Channel(TransformCache), "disable_analyzer_cache": True},
             "analyzer_cache or disable_analyzer_cache, not both",

@@ -138,7 +138,7 @@ def run_every_kind(folder, server):
         made = tfx.components.Transform(examples, schema.outputs["schema"], **given)
         return made.with_id(name).with_beam_pipeline_args(list(flags))
 
-    splits = tfx.proto.SplitsConfig(analyze_splits=["eval"], transform_splits=["train"])
+    splits = tfx.proto.SplitsConfig(analyze=["eval"], transform=["train"])
     both = tfx.dsl.union([old.outputs["examples"], new.outputs["examples"]])
     twice = tfx.dsl.union([old.outputs["examples"], old.outputs["examples"]])
     transforms = [
@@ -267,7 +267,7 @@ def test_what_a_cache_knows_of_a_span_is_not_read_again(outputs, tmp_path):
         schema=channel_utils.as_channel(outputs["SchemaGen"]["schema"]),
         analyzer_cache=channel_utils.as_channel(known),
         module_file=write(tmp_path / "preprocessing.py", PREPROCESSING),
-        splits_config=tfx.proto.SplitsConfig(analyze_splits=["train"], transform_splits=["eval"]),
+        splits_config=tfx.proto.SplitsConfig(analyze=["train"], transform=["eval"]),
         disable_statistics=True,
     )
     try:

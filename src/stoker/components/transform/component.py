@@ -140,9 +140,9 @@ class Transform(UserCodeComponent):
 def _check_splits(config: SplitsConfig | dict[str, Any] | None) -> None:
     if config is None:
         return
-    analyzed = config.get("analyze_splits") if isinstance(config, dict) else config.analyze_splits
+    analyzed = config.get("analyze") if isinstance(config, dict) else config.analyze
     if not analyzed:
         raise ValueError(
-            "Transform(splits_config=…) names no analyze_splits. Name the split to learn from, "
-            "such as SplitsConfig(analyze_splits=['train'], transform_splits=['train', 'eval'])."
+            "Transform(splits_config=…) names nothing to analyze. Name the split to learn from, "
+            "such as SplitsConfig(analyze=['train'], transform=['train', 'eval'])."
         )

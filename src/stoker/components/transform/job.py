@@ -81,10 +81,10 @@ def make_job(
         stats_options_updater_fn=_updater(function, exec_properties),
         force_tf_compat_v1=bool(exec_properties.get("force_tf_compat_v1")),
         schema=read_schema(only_file(input_dict["schema"][0].uri)),
-        analyzed=_sources(examples, splits.analyze_splits),
-        transformed={split: get_split_uris(examples, split) for split in splits.transform_splits},
+        analyzed=_sources(examples, splits.analyze),
+        transformed={split: get_split_uris(examples, split) for split in splits.transform},
         transform_graph_dir=output_dict["transform_graph"][0].uri,
-        examples_dirs=_describe_examples(output_dict, examples, splits.transform_splits),
+        examples_dirs=_describe_examples(output_dict, examples, splits.transform),
         cache_in=_uri(input_dict, "analyzer_cache"),
         cache_out=_uri(output_dict, "updated_analyzer_cache"),
         tmp_dir=tmp_dir,
@@ -113,7 +113,7 @@ def _splits(text: str | None, examples: Sequence[Artifact]) -> SplitsConfig:
     if text:
         return json_format.Parse(text, SplitsConfig())
     assert isinstance(examples[0], Examples)
-    return SplitsConfig(analyze_splits=["train"], transform_splits=examples[0].splits)
+    return SplitsConfig(analyze=["train"], transform=examples[0].splits)
 
 
 def _sources(examples: Sequence[Artifact], splits: Sequence[str]) -> list[Source]:
