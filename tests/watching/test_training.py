@@ -128,8 +128,9 @@ def test_steps_of_later_fits_go_on_where_the_last_one_ended(training):
     only_keras(training)
     steps = [line["step"] for line in training.lines if line["split"] == "train"]
     assert steps == sorted(steps)
-    # 2 epochs, the model's own fit, 4 steps per execution, and one with TensorBoard: 10 steps each
-    assert {10, 20, 30, 40, 50} <= set(steps)
+    # 2 epochs, the model's own fit, 4 steps per execution, one with TensorBoard, and 3 epochs of
+    # data of unknown size: 10 steps each
+    assert {10, 20, 30, 40, 50, 60, 70, 80} <= set(steps)
 
 
 def test_the_users_callbacks_and_own_fit_still_run(training):
@@ -143,7 +144,7 @@ def test_a_tensorboard_callback_of_the_users_keeps_its_folder(training):
     files = [path.name for path in (training.folder / "train").iterdir()]
     assert sum(name.endswith(".v2") for name in files) == 1
     (ours,) = read_events(training.folder / "stoker" / "train")
-    assert ours["loss"][-1] == 50
+    assert ours["loss"][-1] == 80
 
 
 def test_reports_tell_how_far_it_is_and_when_it_ends(training):
@@ -153,6 +154,12 @@ def test_reports_tell_how_far_it_is_and_when_it_ends(training):
     assert first[-1]["done"] is True
     assert first[-1]["seconds_left"] == 0
     assert set(first[-1]["metrics"]) == {"loss", "mae", "val_loss", "val_mae"}
+
+
+def test_steps_that_nobody_knew_are_told_after_the_first_epoch(training):
+    only_keras(training)
+    last = [record for record in training.result["reports"] if record["epochs"] == 3]
+    assert {record["steps"] for record in last if record["epoch"] > 1} == {30}
 
 
 def test_keras_does_not_draw_a_second_bar(training):

@@ -300,7 +300,8 @@ class _FitWatch:
         steps_per_epoch, epochs = self.params.get("steps"), self.params.get("epochs") or 1
         num_epochs = epochs - self._first_epoch
         if steps_per_epoch is None and self._steps_before:
-            steps_per_epoch = self._steps_before // (self._epoch - self._first_epoch or 1)
+            num_ended = self._epoch - self._first_epoch + (not self._in_training)
+            steps_per_epoch = self._steps_before // (num_ended or 1)
         steps = steps_per_epoch * num_epochs if steps_per_epoch else None
         per_second = self._measured.get("steps_per_second")
         per_step = self._measured.get("examples_per_step")
