@@ -145,7 +145,9 @@ def beam_pipeline():
     import apache_beam as beam
     from apache_beam.options.pipeline_options import PipelineOptions
 
-    return beam.Pipeline(options=PipelineOptions(["--runner=FnApiRunner", "--no_pipeline_type_check"]))
+    return beam.Pipeline(
+        options=PipelineOptions(["--runner=FnApiRunner", "--no_pipeline_type_check"])
+    )
 
 
 def beam_config():
