@@ -41,18 +41,29 @@ def main() -> None:
         save_classifier,
     )
 
-    from stoker.examples.tfrecord import write_records
+    from stoker.examples.columns import ColumnWriter
+    from stoker.examples.decode import decode
+    from stoker.examples.tfrecord import read_records, write_records
 
     with tempfile.TemporaryDirectory() as folder:
         save_classifier(Path(folder, "model"))
         distinct = list(labelled_examples(10_000))
         for num in (FEW, MANY, 100_000, ALL):
             records = (distinct[index % len(distinct)] for index in range(num))
-            write_records(f"{folder}/{num}.gz", records)
+            write_records(shard(folder, num), records)
         ours = {num: report("stoker", sys.executable, folder, num) for num in (FEW, 100_000, ALL)}
+        with ColumnWriter(shard(folder, ALL)) as writer:
+            for batch in decode(read_records(shard(folder, ALL))):
+                writer.write(batch)
+        print("with Arrow columns beside the examples:")
+        report("stoker", sys.executable, folder, ALL)
         theirs = {num: report("tfma", tfma_overlay.python(), folder, num) for num in (FEW, MANY)}
     per_example = (ours[ALL] - ours[FEW]) / (ALL - FEW), (theirs[MANY] - theirs[FEW]) / (MANY - FEW)
     print(f"One more example costs TFMA {per_example[1] / per_example[0]:.0f} times as much.")
+
+
+def shard(folder: str, num: int) -> str:
+    return f"{folder}/Split-{num}/data.gz"
 
 
 def report(engine: str, python: str, folder: str, num: int) -> float:
@@ -77,7 +88,7 @@ def evaluate(engine: str, folder: str, num: int) -> None:
 
     start = time.monotonic()
     config = with_defaults(as_eval_config(CONFIG), has_baseline=False)
-    models, files = {"": f"{folder}/model"}, [f"{folder}/{num}.gz"]
+    models, files = {"": f"{folder}/model"}, [shard(folder, num)]
     if engine == "tfma":
         evaluate_with_tfma(config, models, files, f"{folder}/out-{num}", rubber_stamp=False)
     else:

@@ -60,7 +60,7 @@ def evaluate_with_tfma(
             eval_config=theirs,
             tensor_adapter_config=adapter or None,
         )
-    with beam.Pipeline(runner="DirectRunner") as pipeline:
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
         _ = (
             pipeline
             | "Read" >> source.BeamSource()
