@@ -304,10 +304,10 @@ class _Steps:
 
     def _why_not(self, node: Node) -> str:
         """Why a step is not to be run: a condition does not hold, or its inputs were not made."""
+        for channel in node.asked_channels:
+            if left_out := self._left_out(channel):
+                return f"{left_out} was not run"
         for condition in node.conditions:
-            for channel in condition.channels:
-                if left_out := self._left_out(channel):
-                    return f"{left_out} was not run"
             try:
                 if not condition.holds(self._all_in):
                     return f"it is not so that {condition}"
@@ -387,7 +387,7 @@ class _Steps:
 
     def _run_component(self, node: BaseComponent) -> None:
         inputs = self._inputs_of(node)
-        parameters = node.spec.values(self.given)
+        parameters = self._parameters_of(node)
         parts: Mapping[str, str] = {}
         decision: cache.Reuse | cache.Run = cache.Run("miss: Pipeline(enable_cache=False)")
         if self.pipeline.enable_cache:
@@ -407,6 +407,12 @@ class _Steps:
             parts = self._parts_of(node, inputs, parameters)
         with self._checkpoints(node, parts) as checkpoint_dir:
             self._launch(node, inputs, parameters, properties, checkpoint_dir)
+
+    def _parameters_of(self, node: BaseComponent) -> dict[str, Any]:
+        try:
+            return node.spec.values(self.given, self._all_in)
+        except (Absent, TypeError) as error:
+            raise StepFailed(f"{node.id}: a parameter has no value that fits: {error}") from error
 
     def _parts_of(
         self, node: BaseComponent, inputs: ArtifactMap, parameters: Mapping[str, Any]

@@ -13,6 +13,7 @@ from stoker.dsl import (
     InputArtifact,
     OutputArtifact,
     OutputDict,
+    Parameter,
     Pipeline,
     component,
     logical_and,
@@ -46,6 +47,11 @@ def push(grade: InputArtifact[Grade] = None) -> OutputDict(pushed=bool):
 @component
 def tell(pushed: bool) -> OutputDict(told=bool):
     return {"told": pushed}
+
+
+@component
+def mark(limit: Parameter[int]) -> OutputDict(over=int):
+    return {"over": limit + 1}
 
 
 def run(tmp_path, *steps):
@@ -123,6 +129,18 @@ def test_a_step_waits_for_what_its_condition_asks_about(tmp_path):
         judging,
         pushing,
     ]
+
+
+def test_a_parameter_may_wait_for_what_another_step_publishes(tmp_path):
+    judging = judge()
+    marking = mark(limit=judging.outputs["points"].future()[0].value)
+    misled = mark(limit=judging.outputs["facts"].future()[0].value).with_id("misled")
+
+    (over,) = run(tmp_path, marking, judging).outputs["mark"]["over"]
+
+    assert over.read() == 8
+    with pytest.raises(StepFailed, match=r"misled: .* 'limit' takes int, got \{'accuracy': 0.75\}"):
+        run(tmp_path, judging, misled)
 
 
 def test_what_needs_a_step_that_was_not_run_is_not_run_either(tmp_path, capfd):

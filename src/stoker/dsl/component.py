@@ -25,7 +25,7 @@ from google.protobuf.message import Message
 
 from stoker.artifacts import Artifact
 from stoker.dsl.channel import Channel
-from stoker.dsl.conditions import conditions_here
+from stoker.dsl.conditions import Placeholder, Published, conditions_here
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter, names_in, substitute
 from stoker.metadata.records import BaseType
@@ -145,7 +145,7 @@ class ComponentSpec:
     def _encoded(self, key: str, value: Any, parameter: ExecutionParameter) -> Any:
         wanted = parameter.type
         if (
-            isinstance(value, RuntimeParameter)
+            isinstance(value, RuntimeParameter | Placeholder)
             or wanted is Any
             or (wanted is str and names_in(value))
         ):
@@ -186,10 +186,22 @@ class ComponentSpec:
                 f"{self._name}: {key!r} is not a {wanted.DESCRIPTOR.name}: {error}"
             ) from error
 
-    def values(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The parameters as plain JSON, with every RuntimeParameter replaced by its value."""
+    @property
+    def placeholders(self) -> list[Placeholder]:
+        """The parameters whose values come from what other steps publish."""
+        return [one for one in self.exec_properties.values() if isinstance(one, Placeholder)]
+
+    def values(self, given: dict[str, Any], published: Published | None = None) -> dict[str, Any]:
+        """The parameters as plain JSON, with every RuntimeParameter replaced by its value.
+
+        Before the run has published anything, placeholders are left out.
+        """
         values = {}
         for key, value in self.exec_properties.items():
+            if isinstance(value, Placeholder):
+                if published is None:
+                    continue
+                value = self._encoded(key, value.value_in(published), self.PARAMETERS[key])
             value = substitute(value, given)
             wanted = self.PARAMETERS[key].type
             if isinstance(wanted, type) and issubclass(wanted, Message):
@@ -290,12 +302,16 @@ class Node:
             node.add_upstream_node(self)
 
     @property
+    def asked_channels(self) -> list[Channel]:
+        """The channels that are no inputs, and decide whether the node runs, or how."""
+        return [channel for condition in self.conditions for channel in condition.channels]
+
+    @property
     def upstream_nodes(self) -> list["Node"]:
         """The nodes that this one reads from, asks about or waits for."""
-        asked = [channel for condition in self.conditions for channel in condition.channels]
         producers = [
             part.producer
-            for channel in (*self.inputs.values(), *asked)
+            for channel in (*self.inputs.values(), *self.asked_channels)
             for part in channel.parts
             if part.producer
         ]
@@ -344,6 +360,10 @@ class BaseComponent(Node):
     @property
     def exec_properties(self) -> dict[str, Any]:  # noqa: D102
         return self.spec.exec_properties
+
+    @property
+    def asked_channels(self) -> list[Channel]:  # noqa: D102
+        return [*super().asked_channels, *(one.channel for one in self.spec.placeholders)]
 
     def user_code(self, parameters: dict[str, Any]) -> UserCode | None:  # noqa: ARG002
         """What of the user's the step will load; None if the executor is one of ours."""

@@ -21,6 +21,7 @@ __all__ = [
     "Cond",
     "Placeholder",
     "Predicate",
+    "Published",
     "conditions_here",
     "logical_and",
     "logical_not",
@@ -66,6 +67,10 @@ class Placeholder(_LaterValue):
     text: str
     channel: "Channel"
     read: Callable[[Sequence[Artifact]], Any]
+
+    def value_in(self, published: Published) -> Any:
+        """What it is, now that the run has published something."""
+        return self.read(list(published(self.channel)))
 
     def __getitem__(self, key: int | str) -> "Placeholder":
         """One artifact of the channel, or one item of a JSON value."""
@@ -152,9 +157,8 @@ def _compared(
     both = isinstance(right, Placeholder)
 
     def holds(published: Published) -> bool:
-        value = left.read(list(published(left.channel)))
-        other = right.read(list(published(right.channel))) if both else right
-        return bool(compare(value, other))
+        other = right.value_in(published) if both else right
+        return bool(compare(left.value_in(published), other))
 
     channels = (left.channel, right.channel) if both else (left.channel,)
     return Predicate(f"{left.text} {sign} {right!r}", channels, holds)

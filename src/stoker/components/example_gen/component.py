@@ -15,6 +15,7 @@ from stoker.dsl import (
     ComponentSpec,
     ExecutionParameter,
     ExecutorClassSpec,
+    Placeholder,
     RuntimeParameter,
 )
 from stoker.errors import BadData
@@ -36,7 +37,7 @@ _PAYLOADS = (example_gen_pb2.FORMAT_TF_EXAMPLE, example_gen_pb2.FORMAT_PROTO)
 
 InputConfig = example_gen_pb2.Input | dict[str, Any] | RuntimeParameter | None
 OutputConfig = example_gen_pb2.Output | dict[str, Any] | RuntimeParameter | None
-RangeConfig = range_config_pb2.RangeConfig | dict[str, Any] | RuntimeParameter | None
+RangeConfig = range_config_pb2.RangeConfig | dict[str, Any] | RuntimeParameter | Placeholder | None
 
 
 class FileBasedExampleGenSpec(ComponentSpec):
