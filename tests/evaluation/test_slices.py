@@ -55,6 +55,13 @@ def test_a_slice_that_two_specs_mean_counts_once():
     }
 
 
+def test_text_that_looks_like_a_number_stays_text():
+    code = {"code": Feature(np.array([b"1", b"2", b"1"], object), np.array([1, 1, 1]))}
+    slicer = Slicer([SlicingSpec(feature_values={"code": "1"})])
+    rows, _ = slicer.members(code, 3)
+    assert (rows.tolist(), slicer.keys) == ([0, 2], [(("code", "1"),)])
+
+
 def test_a_feature_that_no_example_has_is_told():
     with pytest.raises(BadData, match=r"'colour', which.*Did you mean 'color'\? They have color,"):
         members({}, {"feature_keys": ["colour"]})

@@ -84,9 +84,8 @@ def _split(
     own = code_of_value[np.repeat(feature.starts[rows], lengths) + within]
     if wanted is not None:
         chosen = [value_of(wanted), wanted]
-        is_wanted = np.array([one in chosen for one in distinct], bool)
-        parents = parents[is_wanted[own]] if len(own) else parents
-        return rows[parents], codes[parents], [value_of(wanted)]
+        kept = np.array([one in chosen for one in distinct], bool)[own]
+        parents, own = parents[kept], own[kept]
     return rows[parents], codes[parents] * max(1, len(distinct)) + own, distinct or [""]
 
 
