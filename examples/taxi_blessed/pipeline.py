@@ -1,8 +1,4 @@
-"""The taxi pipeline from end to end: only a model that is good, and no worse than the one before
-it, is served and asked.
-
-python pipeline.py --train_steps 200
-"""
+"""The taxi pipeline from end to end: a model is served only if it is no worse than the last one."""
 
 import os
 import sys
