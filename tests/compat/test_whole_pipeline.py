@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from stoker.cli import main
+from stoker.examples.tfrecord import read_records
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 
@@ -23,19 +24,6 @@ CONDITIONAL = [str(HERE / "conditional_pipeline.py"), f"--examples={EXAMPLES}"]
 GOOD = ["--train_steps=60"]
 WORSE = ["--train_steps=60", "--learning_rate=0.001"]
 BETTER = ["--train_steps=150"]
-
-# As a reader of the predictions would: each log holds what was asked and what was answered.
-READ_LOGS = """
-import glob, sys
-import tensorflow as tf
-from tensorflow_serving.apis import prediction_log_pb2
-
-for record in tf.data.TFRecordDataset(glob.glob(sys.argv[1] + '/*.gz'), 'GZIP'):
-    log = prediction_log_pb2.PredictionLog.FromString(record.numpy()).predict_log
-    (chance,) = log.response.outputs['big_tip'].float_val
-    assert 0 <= chance <= 1 and log.request.inputs['examples'].string_val
-    print(chance)
-"""
 
 
 @dataclass(frozen=True)
@@ -102,9 +90,10 @@ def test_a_good_model_is_blessed_and_served_and_asked_about_every_trip(runs, roo
     assert first.output("InfraValidator", "blessing")["properties"]["blessed"] == 1
     assert len(first.served) == 1
     predictions = first.output("BulkInferrer", "inference_result")
-    chances = run("-c", READ_LOGS, predictions["uri"]).stdout.split()
+    (logs,) = Path(predictions["uri"]).glob("prediction_logs-*")
+    answers = [log for log in read_records(str(logs)) if b"big_tip" in log]
     trips = (root / "data" / "unlabelled" / "trips.csv").read_text().splitlines()[1:]
-    assert len(chances) == len(trips) == 150
+    assert len(answers) == len(trips) == 150
 
 
 def test_a_worse_model_is_neither_served_nor_asked_and_the_record_says_why(runs):
