@@ -6,7 +6,7 @@ from typing import Any
 
 from jupyter_client.manager import start_new_kernel
 
-SECONDS = 120
+SECONDS = 60
 
 
 @dataclass
@@ -32,15 +32,17 @@ class Kernel:
         )
 
     def run(self, code, interrupt_at=None):
-        """Run a cell; interrupt the kernel when it has printed what ends in `interrupt_at`."""
+        """Run a cell; interrupt the kernel when it has printed `interrupt_at`."""
         shown = Shown()
+        awaited = [interrupt_at] if interrupt_at else []
 
         def take(message):
             content = message["content"]
             match message["msg_type"]:
                 case "stream":
                     shown.printed[content["name"]] += content["text"]
-                    if interrupt_at and content["text"].endswith(interrupt_at):
+                    if awaited and awaited[0] in shown.printed["stdout"]:
+                        awaited.clear()
                         self._manager.interrupt_kernel()
                 case "execute_result" | "display_data":
                     shown.data.append(content["data"])

@@ -153,6 +153,31 @@ with tfx.dsl.Cond(given.outputs["result"].future()[0].custom_property("blessed")
     assert not (folder / "served").exists()
 
 
+def test_what_cells_define_runs_in_a_worker_and_is_seen_when_it_changes(kernel):
+    kernel.run("""
+import os
+class Note(tfx.dsl.Artifact):
+    TYPE_NAME = "Note"
+
+def words():
+    return "one"
+""")
+    kernel.run("""
+@tfx.dsl.components.component
+def take_down(note: tfx.dsl.components.OutputArtifact[Note]):
+    result = f"{words()} from {os.getpid()}"
+    note.set_string_custom_property("words", result)
+
+taking_down = take_down()
+""")
+    read = "result.outputs['note'].get()[0].get_string_custom_property('words').split()"
+    kernel.run("result = context.run(taking_down)")
+    assert kernel.run(f"{read}[0], int({read}[2]) == os.getpid()").value == "('one', False)"
+    kernel.run("def words():\n    return 'two'")
+    kernel.run("result = context.run(taking_down)")
+    assert kernel.run(f"{read}[0]").value == "'two'"
+
+
 def test_a_channel_is_shown_with_its_artifacts(kernel, trained):
     (shown,) = kernel.run("context.show(example_gen.outputs['examples'])").data
     assert "39.1" in shown["text/html"]

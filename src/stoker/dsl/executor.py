@@ -5,10 +5,12 @@ import abc
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from stoker.artifacts import Artifact
+from stoker.dsl.cells import file_of_cells
 
 __all__ = [
     "BaseBeamExecutor",
@@ -81,9 +83,12 @@ class BaseBeamExecutor(BaseExecutor):
 
 @dataclass(frozen=True)
 class ExecutorClassSpec:
-    """Names the class of an executor, or says where it is: `package.module:Class`."""
+    """Names the class of an executor, or a function, or says where it is: `package.module:Class`.
 
-    executor_class: type[BaseExecutor] | str
+    Where it is, is looked up when the step runs: a cell of a notebook may have been run again.
+    """
+
+    executor_class: type[BaseExecutor] | Callable[..., Any] | str
 
     @property
     def class_path(self) -> str:
@@ -103,7 +108,8 @@ def reference_to(thing: Any) -> str:
     """Where a class or function is, so that another process can load it.
 
     `package.module:Name`; for what the pipeline file itself defines `/path/of/pipeline.py:Name`,
-    because that file is `__main__` here and must not be `__main__` there.
+    because that file is `__main__` here and must not be `__main__` there. What the cells of a
+    notebook define is written to such a file.
     """
     module, name = thing.__module__, thing.__qualname__
     if "<locals>" in name:
@@ -116,9 +122,10 @@ def reference_to(thing: Any) -> str:
     main = sys.modules["__main__"]
     if main.__spec__ is not None:  # started with python -m package.module
         return f"{main.__spec__.name}:{name}"
-    if not getattr(main, "__file__", None):
+    file = getattr(main, "__file__", None) or file_of_cells(name.partition(".")[0])
+    if not file:
         raise ValueError(
             f"{name} is defined in an interactive session, where a worker cannot find it. "
             "Put it into a file and import it."
         )
-    return f"{os.path.abspath(str(main.__file__))}:{name}"
+    return f"{os.path.abspath(file)}:{name}"

@@ -274,7 +274,7 @@ def _component_class(made_of: FunctionComponent) -> type[BaseComponent]:
 
     class Step(BaseComponent):
         SPEC_CLASS: ClassVar = spec_class
-        EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(reference_to(function))
+        EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(function)
 
         def __init__(self, instance_name: str | None = None, **given: Any) -> None:
             plain = {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of a user's code a step depends on: whole files, or one definition and what it uses."""
 
-import ast
 import os
 import sys
 from collections.abc import Sequence
 
+from stoker.definitions import definition_in
 from stoker.user_module.imports import is_installed, scan
 
 __all__ = ["definition_source", "files_of", "loaded_files"]
@@ -24,45 +24,7 @@ def definition_source(file: str, name: str) -> str:
     """
     with open(file, encoding="utf-8") as opened:
         text = opened.read()
-    try:
-        definitions = _definitions(ast.parse(text))
-    except SyntaxError:
-        return text
-    wanted, taken = [name.partition(".")[0]], []
-    if wanted[0] not in definitions:
-        return text
-    seen: set[str] = set()
-    while wanted:
-        current = wanted.pop()
-        if current in seen or current not in definitions:
-            continue
-        seen.add(current)
-        for node in definitions[current]:
-            taken.append((node.lineno, ast.unparse(node)))
-            wanted += [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)]
-    return "\n".join(source for _, source in sorted(taken))
-
-
-def _definitions(tree: ast.Module) -> dict[str, list[ast.stmt]]:
-    """The statements at the top level of a file, by the names that they bind."""
-    found: dict[str, list[ast.stmt]] = {}
-    for statement in tree.body:
-        for name in _bound_names(statement):
-            found.setdefault(name, []).append(statement)
-    return found
-
-
-def _bound_names(statement: ast.stmt) -> set[str]:
-    match statement:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return {statement.name}
-        case ast.Import() | ast.ImportFrom():
-            return {(one.asname or one.name).partition(".")[0] for one in statement.names}
-    return {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    return definition_in([text], name.partition(".")[0]) or text
 
 
 def loaded_files() -> list[str]:

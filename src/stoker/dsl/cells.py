@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a notebook's cells define, written to a file of its own, from which a worker loads it."""
+
+import atexit
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+
+from stoker.definitions import definition_in
+
+__all__ = ["file_of_cells"]
+
+
+def file_of_cells(name: str) -> str | None:
+    """A file with the definition of `name` in the cells run so far, and all that it uses.
+
+    None if this is no notebook, or no cell defines it.
+    """
+    cells = getattr(sys.modules["__main__"], "In", None)  # where IPython keeps what was run
+    text = definition_in(cells, name) if isinstance(cells, list) else None
+    return text and _written(text)
+
+
+def _written(text: str) -> str:
+    """One file for one text: a worker that loads it later finds what it was to find."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    path = os.path.join(_folder(), digest, "cells.py")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{text}\n")
+    return path
+
+
+@functools.cache
+def _folder() -> str:
+    folder = tempfile.mkdtemp(prefix="stoker-cells-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
