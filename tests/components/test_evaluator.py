@@ -229,13 +229,30 @@ def refuses(tmp_path, model, examples, changes, told, engine=None):
     metric = {"class_name": changes.pop("metric", "BinaryAccuracy"), "threshold": at_least(0)}
     given = config(metric, **changes)
     given["metrics_specs"][0]["thresholds"] = thresholds
-    step = Evaluator(
-        examples=examples, model=model, eval_config=given, engine=engine, example_splits=splits
-    )
+
+    def declare_and_run():
+        step = Evaluator(
+            examples=examples, model=model, eval_config=given, engine=engine, example_splits=splits
+        )
+        evaluate(tmp_path, step, examples=examples, model=model)
 
     with pytest.raises((StokerError, ValueError), match=told):
-        evaluate(tmp_path, step, examples=examples, model=model)
-    assert not os.listdir(tmp_path / "blessing")
+        declare_and_run()
+    assert not list(tmp_path.glob("blessing/*"))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (config({"class_name": "AUCC"}), "no metric 'AUCC'. Did you mean 'AUC'"),
+        (config({"class_name": "NDCG"}), r"only TFMA has the metric NDCG.*stoker\[evaluator\]"),
+        (config({"class_name": "AUC", "cross_slice_thresholds": [{}]}), "cross_slice_thresholds"),
+        ({"model_specs": [{"name": "a"}, {"name": "b"}]}, "names 'a', 'b'. An Evaluator has one"),
+    ],
+)
+def test_what_no_model_can_change_is_told_when_the_step_is_declared(examples, model, given, told):
+    with pytest.raises((StokerError, ValueError), match=told):
+        Evaluator(examples=examples, model=model, eval_config=given)
 
 
 def test_a_module_needs_tfma(examples, model):

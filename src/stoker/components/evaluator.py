@@ -123,6 +123,8 @@ class Evaluator(BaseComponent):
                 "compare with. Give it baseline_model=resolver.outputs['model'] of a Resolver with "
                 "LatestBlessedModelStrategy, or drop the change threshold."
             )
+        if not (module_file or module_path):
+            _check_config(config, engine, has_baseline=baseline_model is not None)
         spec = EvaluatorSpec(
             examples=examples,
             model=model,
@@ -159,6 +161,12 @@ def _check_module(module_file: str | None, module_path: str | None, engine: str 
             "pip install 'stoker[evaluator]'.",
             name="tensorflow_model_analysis",
         )
+
+
+def _check_config(config: EvalConfig, engine: str | None, *, has_baseline: bool) -> None:
+    from stoker.evaluation.route import check_config
+
+    check_config(with_defaults(config, has_baseline=has_baseline), engine)
 
 
 def _config(
@@ -256,7 +264,7 @@ def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
 
 def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     from stoker.components.scoring import missing_function, scored_batches
-    from stoker.evaluation.checks import check_examples, check_names
+    from stoker.evaluation.checks import check_examples, check_threshold_names
     from stoker.evaluation.compiled import compiled_with
     from stoker.evaluation.engine import measure
     from stoker.evaluation.results import write_evaluation
@@ -278,7 +286,7 @@ def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     print(f"Evaluator {route}.", flush=True)
     if route.plan is None:
         if not custom:
-            check_names(job.config, compiled)
+            check_threshold_names(job.config, compiled)
             batches = scored_batches(job.config, job.models, job.files)
             check_examples(job.config, batches, all_known=not hidden)
         evaluate_with_tfma(

@@ -14,18 +14,22 @@ from stoker.evaluation.features import did_you_mean, no_such_feature, refuse_nan
 from stoker.evaluation.metrics import NeedsTfma, metric_of, name_of
 from stoker.proto.eval_config_pb2 import EvalConfig
 
-__all__ = ["check_examples", "check_names"]
+__all__ = ["check_examples", "check_names", "check_threshold_names"]
 
 
-def check_names(config: EvalConfig, compiled: Mapping[str, Compiled]) -> None:
-    """Refuse metrics that nobody has, and thresholds of metrics that are not computed."""
-    names = {name for one in compiled.values() for name in one.unknown}
-    names |= {metric.name for one in compiled.values() for metric, _ in one.metrics}
+def check_names(config: EvalConfig) -> None:
+    """Refuse metrics that nobody has."""
     for spec in config.metrics_specs:
         for metric in spec.metrics:
             with contextlib.suppress(NeedsTfma):
                 metric_of(metric)
-            names.add(name_of(metric))
+
+
+def check_threshold_names(config: EvalConfig, compiled: Mapping[str, Compiled]) -> None:
+    """Refuse thresholds of metrics that are not computed."""
+    names = {name for one in compiled.values() for name in one.unknown}
+    names |= {metric.name for one in compiled.values() for metric, _ in one.metrics}
+    names |= {name_of(metric) for spec in config.metrics_specs for metric in spec.metrics}
     for spec in config.metrics_specs:
         for name in (*spec.thresholds, *spec.per_slice_thresholds, *spec.cross_slice_thresholds):
             if name not in names and "/" not in name:  # some have several values: metric/value

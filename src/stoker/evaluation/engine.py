@@ -21,7 +21,7 @@ from stoker.evaluation.slices import SliceKey, Slicer
 from stoker.evaluation.statistics import Scored, Totals
 from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
 
-__all__ = ["Batch", "Measured", "MetricId", "Plan", "measure", "plan_of"]
+__all__ = ["Batch", "Measured", "MetricId", "Plan", "measure", "named_metrics", "plan_of"]
 
 _USUAL_OUTPUTS = ("scores", "outputs", "predictions", "logistic", "probabilities", "logits")
 _ONLY_TFMA = frozenset(
@@ -87,19 +87,12 @@ def plan_of(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) 
 
     `compiled` has those that the models bring, by the models' names.
     """
-    _check_plain(config)
-    metrics = {
+    brought = {
         MetricId(metric.name, model): Planned(metric, weighted)
-        for model, brought in (compiled or {}).items()
-        for metric, weighted in brought.metrics
+        for model, one in (compiled or {}).items()
+        for metric, weighted in one.metrics
     }
-    for spec in config.metrics_specs:
-        for one in spec.metrics:
-            metric = metric_of(one)
-            for model in config.model_specs:
-                for weighted in is_weighted(config, spec):
-                    key = MetricId(metric.name, model.name, weighted)
-                    metrics[key] = Planned(metric, weighted)
+    metrics = {**brought, **named_metrics(config)}
     if not metrics:
         raise ValueError(
             "eval_config names no metric, and the model was saved with none: only model.save of "
@@ -107,6 +100,18 @@ def plan_of(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) 
             "MetricConfig(class_name='BinaryAccuracy')."
         )
     return Plan(config, metrics)
+
+
+def named_metrics(config: EvalConfig) -> dict[MetricId, Planned]:
+    """The metrics that a configuration names; NeedsTfma for what is not plain."""
+    _check_plain(config)
+    return {
+        MetricId(metric.name, model.name, weighted): Planned(metric, weighted)
+        for spec in config.metrics_specs
+        for metric in map(metric_of, spec.metrics)
+        for model in config.model_specs
+        for weighted in is_weighted(config, spec)
+    }
 
 
 def _check_plain(config: EvalConfig) -> None:

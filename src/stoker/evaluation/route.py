@@ -5,14 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stoker.errors import MissingPart
+from stoker.evaluation.checks import check_names
 from stoker.evaluation.compiled import Compiled
-from stoker.evaluation.engine import Plan, plan_of
+from stoker.evaluation.engine import Plan, named_metrics, plan_of
 from stoker.evaluation.metrics import NeedsTfma
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.evaluation.thresholds import check_thresholds
 from stoker.proto.eval_config_pb2 import EvalConfig
 
-__all__ = ["Route", "choose_engine"]
+__all__ = ["Route", "check_config", "choose_engine"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,18 +53,34 @@ def choose_engine(
             raise NeedsTfma(f"{', '.join(unknown)}, which the model was compiled with")
         plan = plan_of(config, compiled)
     except NeedsTfma as needed:
-        if asked == "stoker":
-            raise ValueError(
-                f"Evaluator(engine='stoker') cannot compute {needed}: leave engine out, and TFMA "
-                "does."
-            ) from needed
-        return _on_tfma(f"only TFMA has {needed}")
+        return _without_stoker(asked, needed)
     check_thresholds(plan)
     return Route(
         plan=plan,
         reason="engine='stoker' was asked for" if asked else "it computes all that is asked for",
         left_out=unknown,
     )
+
+
+def check_config(config: EvalConfig, asked: str | None) -> None:
+    """Refuse what no model can change: metrics that nobody has, parts of TFMA where it is not."""
+    if asked == "tfma":
+        _on_tfma("engine='tfma' was asked for")
+        check_names(config)
+        return
+    try:
+        named_metrics(config)
+    except NeedsTfma as needed:
+        _without_stoker(asked, needed)
+        check_names(config)
+
+
+def _without_stoker(asked: str | None, needed: NeedsTfma) -> Route:
+    if asked == "stoker":
+        raise ValueError(
+            f"Evaluator(engine='stoker') cannot compute {needed}: leave engine out, and TFMA does."
+        ) from needed
+    return _on_tfma(f"only TFMA has {needed}")
 
 
 def _on_tfma(reason: str) -> Route:
