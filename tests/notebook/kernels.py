@@ -4,8 +4,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_client.manager import start_new_kernel
-
 SECONDS = 60
 
 
@@ -27,6 +25,8 @@ class Kernel:
     """A kernel of this Python, started in a folder."""
 
     def __init__(self, folder):
+        from jupyter_client.manager import start_new_kernel  # unit tests import this file too
+
         self._manager, self._client = start_new_kernel(
             kernel_name="python3", cwd=str(folder), startup_timeout=SECONDS
         )

@@ -22,7 +22,7 @@ from stoker.progress import Console
 from stoker.runner import run_step
 from stoker.task import ArtifactMap
 
-__all__ = ["InteractiveContext"]
+__all__ = ["InteractiveContext", "NotRunYet"]
 
 
 class InteractiveContext:
@@ -120,7 +120,7 @@ class InteractiveContext:
         before: dict[str, ArtifactMap] = {}
         for one in component.upstream_nodes:
             if one not in self._executions:
-                raise ValueError(
+                raise NotRunYet(
                     f"{component.id} reads from {one.id}, which has not been run in this context, "
                     f"or whose last run failed. Call context.run(…) on the {one.id} first."
                 )
@@ -160,23 +160,31 @@ class InteractiveContext:
     def _nothing_in(self, channel: Channel) -> list[Artifact]:
         maker = channel.producer
         if maker and maker not in self._executions:
-            raise ValueError(
+            raise NotRunYet(
                 f"{channel!r} is empty: {maker.id} has not been run in this context, or its last "
                 f"run failed. Call context.run(…) on the {maker.id} first."
             )
         return []
 
 
-class _Stopped(KeyboardInterrupt):
-    """The kernel was interrupted while a component ran; a notebook shows one line of it."""
+class _OneLine(BaseException):
+    """What a notebook shows without the way it took through our code."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class NotRunYet(_OneLine, ValueError):
+    """A component is asked for what it, or one before it, has not made."""
+
+
+class _Stopped(_OneLine, KeyboardInterrupt):
+    """The kernel was interrupted while a component ran."""
 
     def __init__(self, component: Node) -> None:
         goes_on = isinstance(component, BaseComponent) and component.GOES_ON
         hint = " Its next run goes on where it was, or starts anew: context.run(…, fresh=True)."
         super().__init__(f"{component.id} was stopped.{hint if goes_on else ''}")
-
-    def _render_traceback_(self) -> list[str]:
-        return [str(self)]
 
 
 def _with_ancestors(component: Node) -> list[Node]:
