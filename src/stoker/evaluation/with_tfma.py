@@ -29,10 +29,10 @@ def evaluate_with_tfma(
     """
     import apache_beam as beam
     import tensorflow_model_analysis as tfma
-    from tensorflow_model_analysis.proto import config_pb2
+    from tensorflow_model_analysis.proto.config_pb2 import EvalConfig as TheirEvalConfig
     from tfx_bsl.tfxio import tensor_adapter, tf_example_record
 
-    theirs = config_pb2.EvalConfig.FromString(_as_tfma_reads(config, models).SerializeToString())
+    theirs = TheirEvalConfig.FromString(_as_tfma_reads(config, models).SerializeToString())
     load = custom_eval_shared_model or tfma.default_eval_shared_model
     shared = [
         load(
