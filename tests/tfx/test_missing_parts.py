@@ -10,7 +10,9 @@ from stoker.errors import MissingPart
 NAMES = {
     "tfx.components.ModelValidator": "Use Evaluator",
     "tfx.components.DistributionValidator": "previous_statistics",
+    "tfx.components.example_gen.component.QueryBasedExampleGen": "CsvExampleGen",
     "tfx.v1.dsl.ForEach": "a Python loop",
+    "tfx.v1.proto.ExampleDiffConfig": "previous_statistics",
     "tfx.v1.dsl.placeholders.exec_property": "RuntimeParameter",
     "tfx.v1.dsl.components.BeamComponentParameter": "with_beam_pipeline_args",
     "tfx.v1.extensions.google_cloud_ai_platform": "workers on Ray",

@@ -16,9 +16,11 @@ __all__ = [
     "CONNECTIONS",
     "DRIVER_TYPES",
     "DSL",
+    "EXAMPLE_GENS",
     "EXECUTOR_SPECS",
     "EXTENSIONS",
     "FUNCTION_PARTS",
+    "MESSAGES",
     "MLMD",
     "MODULES",
     "PLACEHOLDERS",
@@ -65,6 +67,8 @@ COMPONENTS: Advice = {
     "DistributionValidator": _VALIDATOR,
     "ExampleDiff": _VALIDATOR,
 }
+EXAMPLE_GENS: Advice = {"QueryBasedExampleGen": _OWN_EXAMPLE_GEN}
+MESSAGES: Advice = dict.fromkeys(["ExampleDiffConfig", "PairedExampleSkew"], _VALIDATOR)
 SPECS: Advice = {
     "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
 }
@@ -108,7 +112,9 @@ EXTENSIONS: Advice = {
 }
 MODULES: Advice = {
     "ml_metadata.metadata_store": _MLMD,
+    "tfx.components.example_gen.base_example_gen_executor": _OWN_EXAMPLE_GEN,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
+    "tfx.components.example_gen.utils": _OWN_EXAMPLE_GEN,
     "tfx.components.model_validator": _VALIDATED,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages that configure steps."""
 
+from stoker.compat.missing import MESSAGES, missing
 from stoker.proto.bulk_inferrer_pb2 import (
     ClassifyOutput,
     DataSpec,
@@ -27,3 +28,5 @@ from stoker.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
 from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.proto.transform_pb2 import SplitsConfig
 from stoker.proto.tuner_pb2 import TuneArgs
+
+__getattr__ = missing(__name__, MESSAGES)
