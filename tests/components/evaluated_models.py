@@ -16,7 +16,7 @@ COLORS = ("red", "green", "blue")
 def save_classifier(folder, bias=0.1):
     """One score per example, and three under `classes`: of one class each, or of several.
 
-    `features` makes another label.
+    `colors` names its classes, and `features` makes another label.
     """
     import tensorflow as tf
 
@@ -41,12 +41,17 @@ def save_classifier(folder, bias=0.1):
         return {"probabilities": tf.nn.softmax(logits), "logits": logits, "several": several}
 
     @tf.function(input_signature=[strings])
+    def colors(examples):
+        scores = classes(examples)["probabilities"]
+        return {"scores": scores, "classes": tf.tile([COLORS], [tf.shape(scores)[0], 1])}
+
+    @tf.function(input_signature=[strings])
     def features(examples):
         label = tf.io.parse_example(examples, spec)["label"]
         return {"label_xf": 1 - label, "label_name": tf.strings.as_string(label)}
 
-    signatures = {"serving_default": score, "classes": classes, "features": features}
-    tf.saved_model.save(module, str(folder), signatures)
+    named = {"classes": classes, "colors": colors, "features": features}
+    tf.saved_model.save(module, str(folder), {"serving_default": score, **named})
 
 
 def save_opposite(folder):
@@ -69,6 +74,7 @@ def labelled_examples(num=600, seed=0):
         feature["several"].int64_list.value.extend(index >> bit & 1 for bit in range(3))
         feature["amount"].float_list.value.append(0.5 + x[0] ** 2)
         feature["color"].bytes_list.value.append(COLORS[rng.integers(3)].encode())
+        feature["name"].bytes_list.value.append(b"red" if index else b"mauve")
         feature["size"].int64_list.value.append(int(rng.integers(2)))
         feature["weight"].float_list.value.append(rng.random())
         if index % 3:

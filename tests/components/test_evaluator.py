@@ -198,6 +198,7 @@ def test_what_cannot_be_evaluated_is_told_before_anything_is_blessed(
     [
         ({"label_key": "lable"}, "no feature 'lable'.* Did you mean 'label'.* They have amount"),
         ({"label_key": "color"}, "label 'color' is text"),
+        ({"label_key": "name", "signature_name": "colors"}, "is 'mauve' in an example, .* 'red',"),
         ({"signature_name": "nothing"}, "no signature 'nothing'; it has classes"),
         ({"example_weight_key": "wieght"}, "the example weight.* Did you mean 'weight'"),
         ({"slices": ({"feature_keys": ["colour"]},)}, "'colour', which a slicing_spec names"),

@@ -101,6 +101,12 @@ CASES = {
         {"class_name": "ExampleCount", "threshold": {"value_threshold": {"lower_bound": 70}}},
         **CLASSES,
     ),
+    "one of several classes, by its name": case(
+        "color",
+        *("SparseCategoricalAccuracy", "SparseCategoricalCrossentropy", "AUC"),
+        signature_name="colors",
+        slices=[{}, {"feature_keys": ["size"]}],
+    ),
     "one of several classes, by its place": case(
         "one_hot",
         *("CategoricalAccuracy", "CategoricalCrossentropy"),

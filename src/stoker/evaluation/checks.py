@@ -11,6 +11,7 @@ from stoker.errors import BadData
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.engine import Batch
 from stoker.evaluation.features import did_you_mean, no_such_feature, refuse_nan
+from stoker.evaluation.labels import labels_of
 from stoker.evaluation.metrics import NeedsTfma, metric_of, name_of
 from stoker.proto.eval_config_pb2 import EvalConfig
 
@@ -45,27 +46,16 @@ def check_examples(config: EvalConfig, batches: Iterable[Batch], *, all_known: b
     Unless `all_known`, further features are made where only TFMA sees them.
     """
     known: set[str] = set()
-    texts: set[str] = set()
     num_examples = 0
     for batch in batches:
         num_examples += batch.num_rows
-        for features in batch.features.values():
+        for spec in config.model_specs:
+            features, outputs = batch.features[spec.name], batch.outputs[spec.name]
             known.update(features)
-            texts.update(name for name, one in features.items() if one.values.dtype == object)
-        for outputs in batch.outputs.values():
             for name, array in outputs.items():
                 refuse_nan(array, f"The model's output {name!r}")
-        has_classes = any(
-            array.dtype == object
-            for outputs in batch.outputs.values()
-            for array in outputs.values()
-        )
-        for name in () if has_classes else texts.intersection(_labels(config)):
-            raise BadData(
-                f"The label {name!r} is text, and the model gives no text to compare it with. "
-                "Export a signature that gives its classes, or turn the label into numbers in "
-                "Transform."
-            )
+            if spec.label_key in features and features[spec.label_key].values.dtype == object:
+                labels_of(features, spec.label_key, outputs)
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
     for name, what_for in _wanted(config):
@@ -73,16 +63,11 @@ def check_examples(config: EvalConfig, batches: Iterable[Batch], *, all_known: b
             raise no_such_feature(name, what_for, known)
 
 
-def _labels(config: EvalConfig) -> Iterator[str]:
-    for spec in config.model_specs:
-        yield from filter(None, [spec.label_key, *spec.label_keys.values()])
-
-
 def _wanted(config: EvalConfig) -> Iterator[tuple[str, str]]:
     """The features that a configuration names, and what each is for."""
-    for name in _labels(config):
-        yield name, "is to be the label"
     for spec in config.model_specs:
+        for name in filter(None, [spec.label_key, *spec.label_keys.values()]):
+            yield name, "is to be the label"
         for name in filter(None, [spec.example_weight_key, *spec.example_weight_keys.values()]):
             yield name, "is to be the example weight"
     for slicing in config.slicing_specs:

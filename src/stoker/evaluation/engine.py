@@ -16,6 +16,7 @@ from stoker.errors import BadData
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, did_you_mean, refuse_nan
+from stoker.evaluation.labels import labels_of
 from stoker.evaluation.metrics import Metric, NeedsTfma, metric_of
 from stoker.evaluation.slices import SliceKey, Slicer
 from stoker.evaluation.statistics import Scored, Totals
@@ -183,9 +184,8 @@ def _scored(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:
                 f"The example weight {spec.example_weight_key!r} has several values per example; "
                 "it should have one."
             )
-    return Scored(
-        column(features, spec.label_key, "label"), _prediction(spec, batch.outputs), weights
-    )
+    labels = labels_of(features, spec.label_key, batch.outputs[spec.name])
+    return Scored(labels, _prediction(spec, batch.outputs), weights)
 
 
 def _prediction(
