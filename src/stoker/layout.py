@@ -37,8 +37,11 @@ def _only_below(path: str, *, what: str) -> str:
 
 
 def only_file(directory: str) -> str:
-    """The one file in an artifact's directory, such as a schema or hyperparameters."""
-    return _only_below(directory, what="file")
+    """The one file in an artifact's directory, such as a schema or hyperparameters.
+
+    What an Importer has registered may be that file itself.
+    """
+    return directory if os.path.isfile(directory) else _only_below(directory, what="file")
 
 
 def serving_model_path(model_uri: str) -> str:

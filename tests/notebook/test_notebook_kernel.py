@@ -183,7 +183,7 @@ def test_a_channel_is_shown_with_its_artifacts(kernel, trained):
     (shown,) = kernel.run("context.show(example_gen.outputs['examples'])").data
     assert "39.1" in shown["text/html"]
     assert "39.1" in shown["text/plain"]
-    assert "takes an artifact" in kernel.run("context.show(7)").error
+    assert "takes an artifact" in kernel.run("context.show('examples')").error
 
 
 def test_cells_that_are_not_for_export_just_run(kernel):

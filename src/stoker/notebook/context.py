@@ -5,7 +5,6 @@ import os
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from stoker.artifacts import Artifact
@@ -88,7 +87,7 @@ class InteractiveContext:
         self._executions[component] = execution
         return ExecutionResult(component=component, execution=execution)
 
-    def show(self, item: Artifact | Channel | ExecutionResult | Node | Iterable[Any]) -> None:
+    def show(self, item: Artifact | Channel | ExecutionResult | Node | list[Any]) -> None:
         """Show artifacts: one, those of a channel, or all that a component made."""
         for artifact in self._artifacts_of(item):
             display(artifact)
@@ -149,8 +148,8 @@ class InteractiveContext:
             case Channel():
                 return item.get() or self._nothing_in(item)
             case Node() | ExecutionResult():
-                return self._artifacts_of(item.outputs.values())
-            case Iterable():
+                return self._artifacts_of(list(item.outputs.values()))
+            case list() | tuple():
                 return [artifact for one in item for artifact in self._artifacts_of(one)]
         raise TypeError(
             "context.show(…) takes an artifact, a channel such as trainer.outputs['model'], or a "

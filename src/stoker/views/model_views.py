@@ -2,6 +2,7 @@
 """Models as HTML: what they take and give, how their training went, how good they are."""
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from html import escape
@@ -80,15 +81,16 @@ def evaluation_view(folder: str) -> str:
 
 
 def _scale(column: Sequence[str]) -> float:
-    """The largest number of a column, without its sign."""
+    """The largest number of a column, without its sign; what is infinite has no bar."""
     return max((abs(number) for number in map(_number, column)), default=0.0)
 
 
 def _number(cell: str) -> float:
     try:
-        return float(cell)
+        number = float(cell)
     except ValueError:
         return 0.0
+    return number if math.isfinite(number) else 0.0
 
 
 def _bar(cell: str, scale: float) -> str:
@@ -107,11 +109,9 @@ def facts_view(artifact: Artifact) -> str:
     """The properties of an artifact that say something to people."""
     properties = masked({**artifact.properties, **artifact.custom_properties})
     rows = [(name, _text(value)) for name, value in properties.items() if name not in _NOT_FACTS]
-    return (
-        table_view(Table(title="properties", columns=("property", "value"), rows=rows))
-        if rows
-        else ""
-    )
+    if not rows:
+        return ""
+    return table_view(Table(title="properties", columns=("property", "value"), rows=rows))
 
 
 def _text(value: Any) -> str:
@@ -120,8 +120,11 @@ def _text(value: Any) -> str:
 
 def files_view(artifact: Artifact) -> str:
     """How large an artifact is, and its largest files."""
-    root = artifact.uri if os.path.isdir(artifact.uri) else os.path.dirname(artifact.uri)
-    paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
+    root, paths = os.path.dirname(artifact.uri), [artifact.uri]
+    if os.path.isdir(artifact.uri):
+        root = artifact.uri
+        walked = os.walk(root)
+        paths = [os.path.join(folder, name) for folder, _, names in walked for name in names]
     sizes = {os.path.relpath(path, root): os.path.getsize(path) for path in paths}
     largest = sorted(sizes, key=lambda path: -sizes[path])[:_NUM_FILES]
     noun = "file" if len(sizes) == 1 else "files"
