@@ -99,7 +99,7 @@ def save_compiled(folder, weights):
     inputs = tf_keras.Input((2,), name="x")
     model = tf_keras.Model(inputs, tf_keras.layers.Dense(1, "sigmoid", name="out")(inputs))
     model.compile(
-        loss="binary_crossentropy",
+        loss=tf_keras.losses.BinaryCrossentropy(label_smoothing=0.1),
         metrics=["accuracy", tf_keras.metrics.AUC(name="area"), tf_keras.metrics.Precision()],
         weighted_metrics=[tf_keras.metrics.MeanAbsoluteError(name="mae")],
     )

@@ -28,6 +28,7 @@ _SHORT_NAMES = {
     "mape": "MeanAbsolutePercentageError",
     "msle": "MeanSquaredLogarithmicError",
 }
+_WRAPPERS = ("MeanMetricWrapper", "LossFunctionWrapper")
 _KERAS_THRESHOLDS = 200
 
 
@@ -47,7 +48,7 @@ def compiled_with(folder: str) -> Compiled:
         try:
             metric = _metric(given)
         except (NeedsTfma, ValueError):
-            unknown.append(_name(given))
+            unknown.append("loss" if is_loss else _name(given))
         else:
             metrics.append((_as_loss(metric) if is_loss else metric, is_weighted))
     return Compiled(tuple(metrics), tuple(unknown))
@@ -95,9 +96,9 @@ def _metric(given: Any) -> Metric:
     if not isinstance(given, Mapping) or "class_name" not in given:
         raise NeedsTfma("the metrics of several outputs")
     settings = {**given["config"]}
-    class_name = given["class_name"]
-    if class_name == "MeanMetricWrapper":
-        class_name = _class_of_function(str(settings.pop("fn")))
+    class_name, function = given["class_name"], settings.pop("fn", None)
+    if class_name in _WRAPPERS:
+        class_name = _class_of_function(str(function))
     if class_name == "Accuracy":
         raise NeedsTfma("accuracy, before Keras knows of which kind")
     metric = metric_of(MetricConfig(class_name=class_name, config=json.dumps(settings)))
