@@ -12,7 +12,7 @@ from stoker.errors import MissingPart, StokerError
 from stoker.evaluation.results import read_metrics, read_validation
 from stoker.examples.columns import ColumnWriter
 from stoker.examples.decode import decode
-from stoker.examples.tfrecord import read_records
+from stoker.examples.tfrecord import read_records, write_records
 from stoker.proto.eval_config_pb2 import EvalConfig
 from stoker.runner import LocalDagRunner
 
@@ -207,6 +207,7 @@ def test_what_cannot_be_evaluated_is_told_before_anything_is_blessed(
         ({"thresholds": {"acu": {}}, "metric": "AUC"}, "'acu', which is not .* mean 'auc'"),
         ({"example_splits": ["evil"]}, r"has no split 'evil'; it has \['eval'\]"),
         ({"records": []}, "There are no examples to evaluate"),
+        ({"records": [b"?"]}, "data.gz: A record is not the tf.Example that it should be"),
         ({"model_bias": float("nan")}, "output 'score' is not a number .NaN. 600 times"),
     ],
 )
@@ -221,7 +222,9 @@ def test_either_engine_refuses_before_anything_is_blessed(
 def refuses(tmp_path, model, examples, changes, told, engine=None):
     changes = {**changes}
     if "records" in changes:
-        examples = labelled_channel(tmp_path / "examples", len(changes.pop("records")))
+        examples = labelled_channel(tmp_path / "examples", 0)
+        shard = str(tmp_path / "examples" / "Split-eval" / "data.gz")
+        write_records(shard, changes.pop("records"))
     if "model_bias" in changes:
         bias = changes.pop("model_bias")
         model = model_channel(tmp_path / "model", lambda folder: save_classifier(folder, bias))

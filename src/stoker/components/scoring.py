@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from stoker.components.serving_model import ServingModel
 from stoker.components.trainer.saved_model import read_graphs
+from stoker.errors import BadData
 from stoker.evaluation.engine import Batch
 from stoker.evaluation.features import Feature, features_of
 from stoker.examples.columns import read_columns
@@ -80,15 +81,24 @@ class _Scorer:
 
 def _batches(files: Sequence[str], size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
     """Some examples at a time as they are stored, and their columns, decoded if they must be."""
-    records = itertools.chain.from_iterable(map(read_records, files))
     columns = read_columns(files, decode_missing=False)
     if columns is None:
-        while batch := list(itertools.islice(records, size)):
-            yield batch, *decode(batch, batch_rows=size)
+        for path in files:
+            yield from _decoded(path, size)
         return
+    records = itertools.chain.from_iterable(map(read_records, files))
     for block in columns.blocks():
         for start in range(0, block.num_rows, size):
             part = block.slice(start, size)
             yield list(itertools.islice(records, part.num_rows)), part
         for file in columns.files:
             file.data.madvise(mmap.MADV_DONTNEED)  # what was read counts as memory until then
+
+
+def _decoded(path: str, size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
+    records = read_records(path)
+    while batch := list(itertools.islice(records, size)):
+        try:
+            yield batch, *decode(batch, batch_rows=size)
+        except BadData as error:
+            raise BadData(f"{path}: {error}") from error
