@@ -4,12 +4,14 @@
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from evaluation import tfma_overlay
 
 from stoker.cli import main
 from stoker.examples.tfrecord import read_records
@@ -44,20 +46,21 @@ class Seen:
         return show(self.root, str(reference["id"]))
 
 
-def run(*command):
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done
-
-
 def show(root, what):
     with contextlib.redirect_stdout(io.StringIO()) as said, pytest.raises(SystemExit):
         main(["show", what, "--json", "--root", str(root)])
     return json.loads(said.getvalue())
 
 
-def run_pipeline(root, *command):
-    done = run(*command, f"--root={root}")
+def run_pipeline(root, *command, python=sys.executable, **environ):
+    done = subprocess.run(
+        [python, *command, f"--root={root}"],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
     steps = {step["node"]: step for step in show(root, "last")["steps"]}
     served = sorted(path.name for path in (root / "serving").glob("[0-9]*"))
     return Seen(root, steps, served, done.stdout + done.stderr)
@@ -133,3 +136,14 @@ def test_steps_under_a_condition_that_does_not_hold_are_recorded_as_not_run(runs
     assert blessed(better)["blessed"] == 1
     assert better.state("Pusher") == better.state("BulkInferrer") == "complete"
     assert len(better.served) == 3
+
+
+def test_where_tfma_is_installed_the_same_file_says_the_same(runs, root):
+    try:
+        python = tfma_overlay.python()
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"The environment with TFMA cannot be made here: {error}")
+    source = str(tfma_overlay.REPOSITORY / "src")
+    again = run_pipeline(root, *CONDITIONAL, *BETTER, python=python, PYTHONPATH=source)
+    assert again.state("Evaluator") == "cached"  # TFMA's own messages, word for word as ours
+    assert again.state("Pusher") == again.state("BulkInferrer") == "cached"
