@@ -7,6 +7,7 @@ from evaluated_models import labelled_channel, save_classifier, save_compiled, s
 from served_models import model_channel
 
 from stoker.components.evaluator import Evaluator, Executor
+from stoker.components.pusher import Pusher
 from stoker.dsl import Pipeline
 from stoker.errors import MissingPart, StokerError
 from stoker.evaluation.results import read_metrics, read_validation
@@ -243,6 +244,21 @@ def refuses(tmp_path, model, examples, changes, told, engine=None):
     with pytest.raises((StokerError, ValueError), match=told):
         declare_and_run()
     assert not list(tmp_path.glob("blessing/*"))
+
+
+def test_a_pipeline_that_cannot_be_evaluated_pushes_nothing(tmp_path, model, examples):
+    accuracy = {"class_name": "BinaryAccuracy", "threshold": at_least(0.6)}
+    given = config(accuracy, label_key="lable")
+    evaluator = Evaluator(examples=examples, model=model, eval_config=given)
+    destination = {"filesystem": {"base_directory": str(tmp_path / "served")}}
+    pusher = Pusher(
+        model=model, model_blessing=evaluator.outputs["blessing"], push_destination=destination
+    )
+
+    with pytest.raises(StokerError, match="no feature 'lable', which is to be the label"):
+        run(tmp_path, evaluator, pusher)
+    assert not list(tmp_path.glob("root/Evaluator/blessing/*/*BLESSED"))
+    assert not (tmp_path / "served").exists()
 
 
 @pytest.mark.parametrize(
