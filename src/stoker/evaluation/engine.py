@@ -97,7 +97,8 @@ def plan_of(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) 
     if not metrics:
         raise ValueError(
             "eval_config names no metric, and the model was saved with none: only model.save of "
-            "Keras 2 keeps those of compile(). Name some in metrics_specs, such as "
+            "Keras 2 keeps those of compile(), and those of an Estimator are in its EvalSavedModel, "
+            "which is not evaluated here. Name some in metrics_specs, such as "
             "MetricConfig(class_name='BinaryAccuracy')."
         )
     return Plan(config, metrics)
