@@ -3,6 +3,7 @@
 import os
 import sys
 
+import tensorflow_model_analysis as tfma
 from absl import app, flags
 from tfx import v1 as tfx
 
@@ -39,10 +40,23 @@ def create_pipeline(root, data, train_steps):
         train_args=tfx.proto.TrainArgs(num_steps=train_steps),
         eval_args=tfx.proto.EvalArgs(num_steps=20),
     )
+    good = tfma.GenericValueThreshold(lower_bound={"value": 0.5})
+    evaluator = tfx.components.Evaluator(
+        examples=example_gen.outputs["examples"],
+        model=trainer.outputs["model"],
+        eval_config=tfma.EvalConfig(
+            model_specs=[tfma.ModelSpec(signature_name="eval")],
+            slicing_specs=[tfma.SlicingSpec(), tfma.SlicingSpec(feature_keys=["payment"])],
+            metrics_specs=[
+                tfma.MetricsSpec(thresholds={"auc": tfma.MetricThreshold(value_threshold=good)})
+            ],
+        ),
+    )
+    steps = [example_gen, statistics_gen, schema_gen, transform, latest_model, trainer, evaluator]
     return tfx.dsl.Pipeline(
         pipeline_name="taxi_estimator",
         pipeline_root=root,
-        components=[example_gen, statistics_gen, schema_gen, transform, latest_model, trainer],
+        components=steps,
         enable_cache=True,
     )
 

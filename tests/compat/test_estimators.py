@@ -8,8 +8,16 @@ from pathlib import Path
 import estimator_blocks as blocks
 import pytest
 import seed_blocks as seeds
+import tensorflow_model_analysis as tfma
 import tfma_env
-from tfx.components import CsvExampleGen, ResolverNode, SchemaGen, StatisticsGen, Transform
+from tfx.components import (
+    CsvExampleGen,
+    Evaluator,
+    ResolverNode,
+    SchemaGen,
+    StatisticsGen,
+    Transform,
+)
 from tfx.dsl.experimental import latest_artifacts_resolver
 from tfx.orchestration import pipeline
 from tfx.orchestration.local.local_dag_runner import LocalDagRunner
@@ -25,6 +33,27 @@ pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 STEPS = 100
 EVAL_STEPS = 140  # batches of 40 from data that repeats: every one of the 140 examples 40 times
+
+
+# As taxi pipelines judge an Estimator: by the metrics that it brings, not worse than before.
+EVAL_CONFIG = tfma.EvalConfig(
+    model_specs=[tfma.ModelSpec(signature_name="eval")],
+    slicing_specs=[tfma.SlicingSpec(), tfma.SlicingSpec(feature_keys=["island"])],
+    metrics_specs=[
+        tfma.MetricsSpec(
+            metrics=[tfma.MetricConfig(class_name="SparseCategoricalAccuracy")],
+            thresholds={
+                "accuracy": tfma.MetricThreshold(
+                    value_threshold=tfma.GenericValueThreshold(lower_bound={"value": 0.3}),
+                    change_threshold=tfma.GenericChangeThreshold(
+                        direction=tfma.MetricDirection.HIGHER_IS_BETTER,
+                        absolute={"value": -0.05},
+                    ),
+                )
+            },
+        )
+    ],
+)
 
 
 class Guide:
@@ -54,11 +83,17 @@ class Guide:
         names["module_file"] = str(self.folder / "module.py")
         block = seeds.TRAINER_WITH_BASE_MODELS.replace("10000", str(STEPS))
         exec(block.replace("5000", str(EVAL_STEPS)), names)
+        evaluator = Evaluator(
+            examples=example_gen.outputs["examples"],
+            model=names["trainer"].outputs["model"],
+            baseline_model=latest_model_resolver.outputs["latest_model"],
+            eval_config=EVAL_CONFIG,
+        )
         steps = [example_gen, statistics_gen, infer_schema, transform, latest_model_resolver]
         made = pipeline.Pipeline(
             pipeline_name="guide",
             pipeline_root=str(self.folder / "root"),
-            components=[*steps, names["trainer"]],
+            components=[*steps, names["trainer"], evaluator],
             enable_cache=True,
         )
         return LocalDagRunner().run(made)
@@ -131,21 +166,38 @@ def test_a_base_model_of_another_shape_is_refused_and_nothing_is_published(guide
     assert guide.published() == published
 
 
+def test_an_evaluator_judges_an_estimator_by_its_own_metrics(runs):
+    for run in runs:
+        assert run.outputs["Evaluator"]["blessing"][0].get_int_custom_property("blessed") == 1
+        found = dict(tfma.load_eval_result(evaluation_of(run)).slicing_metrics)
+        assert len(found) == 4  # all, and three islands
+        for metrics in found.values():
+            by_keras = metrics[""][""]["sparse_categorical_accuracy"]["doubleValue"]
+            assert metrics[""][""]["accuracy"]["doubleValue"] == pytest.approx(by_keras)
+
+
+def evaluation_of(run) -> str:
+    return run.outputs["Evaluator"]["evaluation"][0].uri
+
+
 EVALUATE = """
 import json, sys
 import tensorflow_model_analysis as tfma
 
 model_dir, examples, output = sys.argv[1:]
-config = tfma.EvalConfig(model_specs=[tfma.ModelSpec(signature_name='eval')])
+slices = [tfma.SlicingSpec(), tfma.SlicingSpec(feature_keys=['island'])]
+model_specs = [tfma.ModelSpec(signature_name='eval')]
+config = tfma.EvalConfig(model_specs=model_specs, slicing_specs=slices)
 model = tfma.default_eval_shared_model(model_dir, eval_config=config, tags=['eval'])
 result = tfma.run_model_analysis(model, config, data_location=examples, output_path=output)
-((_, metrics),) = result.slicing_metrics
-print(json.dumps({name: value['doubleValue'] for name, value in metrics[''][''].items()}))
+print(json.dumps({
+    str(key): {name: value['doubleValue'] for name, value in metrics[''][''].items()}
+    for key, metrics in result.slicing_metrics}))
 """
 
 
 @pytest.mark.slow
-def test_tfma_and_the_estimator_measure_the_same(runs, tmp_path):
+def test_tfma_the_estimator_and_the_evaluator_measure_the_same(runs, tmp_path):
     try:
         python = tfma_env.python()
     except StokerError as error:
@@ -157,6 +209,13 @@ def test_tfma_and_the_estimator_measure_the_same(runs, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found.pop("post_export_metrics/example_count") == EVAL_STEPS
-    own = metrics_of(runs[1], "validation")[-1]
-    assert found == pytest.approx({name: own[name] for name in ("accuracy", "average_loss")}, 1e-5)
+    ours = tfma.load_eval_result(evaluation_of(runs[1]), model_name="candidate").slicing_metrics
+    for key, metrics in ours:
+        theirs = found.pop(str(key))
+        same = {name: metrics[""][""][name]["doubleValue"] for name in theirs}
+        assert theirs == pytest.approx(same, 1e-6)
+        if key == ():
+            assert theirs.pop("post_export_metrics/example_count") == EVAL_STEPS
+            own = metrics_of(runs[1], "validation")[-1]
+            assert theirs == pytest.approx({name: own[name] for name in theirs}, 1e-5)
+    assert not found

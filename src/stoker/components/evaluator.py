@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from google.protobuf import json_format
 
@@ -37,6 +37,7 @@ from stoker.dsl import (
 from stoker.dsl.component import UserCode
 from stoker.errors import MissingPart
 from stoker.evaluation.config import (
+    EVAL,
     as_eval_config,
     has_change_thresholds,
     has_thresholds,
@@ -44,9 +45,12 @@ from stoker.evaluation.config import (
     with_defaults,
 )
 from stoker.evaluation.tfma import tfma_is_installed
-from stoker.layout import serving_model_path
-from stoker.proto.eval_config_pb2 import EvalConfig
+from stoker.layout import eval_model_dir, eval_model_path, serving_model_path
+from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.proto.evaluator_pb2 import FeatureSlicingSpec
+
+if TYPE_CHECKING:
+    from stoker.evaluation.compiled import Compiled
 
 __all__ = ["Evaluator", "EvaluatorSpec", "Executor"]
 
@@ -84,7 +88,8 @@ class Evaluator(BaseComponent):
 
     `eval_config` is an EvalConfig, TFMA's or Stoker's, or a dict. Plain configurations are
     computed by Stoker itself; others need TFMA: pip install 'stoker[evaluator]'.
-    `engine="stoker"` or `"tfma"` chooses. `feature_slicing_spec` is of older editions.
+    `engine="stoker"` or `"tfma"` chooses. `feature_slicing_spec` is of older editions, and
+    evaluates an Estimator by its own metrics, as ModelSpec(signature_name="eval") does.
 
     `module_file`, or the dotted `module_path`, may define `custom_eval_shared_model` and
     `custom_extractors`, which TFMA calls.
@@ -180,8 +185,10 @@ def _config(
     config = as_eval_config(eval_config) if eval_config is not None else EvalConfig()
     if isinstance(slicing, dict):
         slicing = json_format.ParseDict(slicing, FeatureSlicingSpec())
-    for one in slicing.specs if slicing else ():
-        config.slicing_specs.add(feature_keys=one.column_for_slicing)
+    if slicing is not None:  # of the time when Estimators were evaluated
+        config.model_specs.add(signature_name=EVAL)
+        for one in slicing.specs:
+            config.slicing_specs.add(feature_keys=one.column_for_slicing)
     if fairness_thresholds:
         settings = json.dumps({"thresholds": list(fairness_thresholds)})
         config.metrics_specs.add().metrics.add(class_name="FairnessIndicators", config=settings)
@@ -215,7 +222,7 @@ class Executor(BaseExecutor):
         given = json_format.Parse(exec_properties.get("eval_config") or "{}", EvalConfig())
         config = with_defaults(given, has_baseline=len(models) > 1)
         folders = {
-            spec.name: serving_model_path(model.uri)
+            spec.name: _folder(spec, model)
             for spec, model in zip(config.model_specs, models, strict=True)
         }
         splits = json.loads(exec_properties.get("example_splits") or '["eval"]')
@@ -244,6 +251,13 @@ def _models(input_dict: Mapping[str, list[Artifact]]) -> list[Artifact]:
     return [*input_dict["model"][:1], *input_dict.get("baseline_model", [])[:1]]
 
 
+def _folder(spec: ModelSpec, model: Artifact) -> str:
+    """The model to ask: the one for serving, or an Estimator's for evaluation if it has one."""
+    if spec.signature_name == EVAL and os.path.isdir(eval_model_dir(model.uri)):
+        return eval_model_path(model.uri)
+    return serving_model_path(model.uri)
+
+
 def _files(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
     from stoker.examples.files import matching_files
 
@@ -265,7 +279,6 @@ def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
 def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     from stoker.components.scoring import missing_function, scored_batches
     from stoker.evaluation.checks import check_examples, check_threshold_names
-    from stoker.evaluation.compiled import compiled_with
     from stoker.evaluation.engine import measure
     from stoker.evaluation.results import write_evaluation
     from stoker.evaluation.route import choose_engine
@@ -276,7 +289,7 @@ def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     hidden = None if custom else missing_function(job.config, job.models)
     compiled = {}
     if wants_compiled_metrics(job.config):
-        compiled = {name: compiled_with(folder) for name, folder in job.models.items()}
+        compiled = {name: _brought_by(folder) for name, folder in job.models.items()}
     route = choose_engine(
         job.config,
         exec_properties.get("engine"),
@@ -285,6 +298,7 @@ def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     )
     print(f"Evaluator {route}.", flush=True)
     if route.plan is None:
+        _refuse_eval_saved_models(job.models)
         if not custom:
             check_threshold_names(job.config, compiled)
             batches = scored_batches(job.config, job.models, job.files)
@@ -311,6 +325,25 @@ def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
     write_evaluation(
         job.output, job.config, measured, validation, data_location=location, models=job.models
     )
+
+
+def _brought_by(folder: str) -> "Compiled":
+    """The metrics that come with a model."""
+    from stoker.components.eval_saved_model import EvalSavedModel, is_eval_saved_model
+    from stoker.evaluation.compiled import compiled_with
+
+    return EvalSavedModel(folder).compiled if is_eval_saved_model(folder) else compiled_with(folder)
+
+
+def _refuse_eval_saved_models(models: Mapping[str, str]) -> None:
+    from stoker.components.eval_saved_model import is_eval_saved_model
+
+    for folder in models.values():
+        if is_eval_saved_model(folder):
+            raise ValueError(
+                f"{folder} is an EvalSavedModel, which TFMA does not evaluate since 0.47. Leave "
+                "out what only TFMA has, or ask the model for serving: another signature_name."
+            )
 
 
 def _custom_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pyarrow as pa
 
+from stoker.components.eval_saved_model import EvalSavedModel, is_eval_saved_model
 from stoker.components.serving_model import ServingModel
 from stoker.components.trainer.saved_model import read_graphs
 from stoker.errors import BadData
@@ -37,14 +38,14 @@ def scored_batches(
     config: EvalConfig, models: Mapping[str, str], files: Sequence[str]
 ) -> Iterator[Batch]:
     """All examples of some files, asked of each model; the next batch is asked meanwhile."""
-    scorers = [_Scorer(spec, models[spec.name]) for spec in config.model_specs]
+    scorers = [_scorer(spec, models[spec.name]) for spec in config.model_specs]
 
     def score(records: list[bytes], columns: pa.RecordBatch) -> Batch:
         features = features_of(columns)
         return Batch(
             {one.name: {**features, **one.preprocessed(records)} for one in scorers},
             {one.name: one.model(records) for one in scorers},
-            len(records),
+            records,
         )
 
     size = config.model_specs[0].inference_batch_size or _BATCH_ROWS
@@ -56,6 +57,23 @@ def scored_batches(
                 yield ready.result()
         if asked:
             yield asked.result()
+
+
+def _scorer(spec: ModelSpec, folder: str) -> "_Scorer | _EstimatorScorer":
+    kind = _EstimatorScorer if is_eval_saved_model(folder) else _Scorer
+    return kind(spec, folder)
+
+
+class _EstimatorScorer:
+    """An Estimator's evaluation graph, which makes the labels and further features itself."""
+
+    def __init__(self, spec: ModelSpec, folder: str) -> None:
+        self.name = spec.name
+        self.model = EvalSavedModel(folder)
+
+    def preprocessed(self, records: Sequence[bytes]) -> dict[str, Feature]:
+        made = self.model.preprocessed(records)
+        return {name: Feature.of_rows(rows) for name, rows in made.items()}
 
 
 class _Scorer:

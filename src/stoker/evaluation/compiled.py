@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stoker.evaluation.areas import area_at_thresholds
-from stoker.evaluation.metrics import Metric, NeedsTfma, metric_of
+from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, metric_of
 from stoker.evaluation.statistics import between_thresholds, totals_of
 from stoker.proto.eval_config_pb2 import MetricConfig
 from stoker.proto.keras_metadata_pb2 import KerasMetadata
@@ -36,7 +36,7 @@ _KERAS_THRESHOLDS = 200
 class Compiled:
     """Metrics, each with whether example weights count, and the names of those unknown here."""
 
-    metrics: tuple[tuple[Metric, bool], ...] = ()
+    metrics: tuple[tuple[Metric | RecordMetric, bool], ...] = ()
     unknown: tuple[str, ...] = ()
 
 

@@ -12,6 +12,8 @@ from stoker.proto.eval_config_pb2 import EvalConfig, MetricsSpec, MetricThreshol
 __all__ = [
     "BASELINE",
     "CANDIDATE",
+    "EVAL",
+    "LABELS",
     "as_eval_config",
     "has_change_thresholds",
     "has_thresholds",
@@ -22,6 +24,10 @@ __all__ = [
 
 CANDIDATE, BASELINE = "candidate", "baseline"
 """What the two models are called where there are two; one alone has no name."""
+EVAL = "eval"
+"""The signature, and the tag, of the EvalSavedModel that an Estimator exports."""
+LABELS = "labels"
+"""Its labels, which it makes of the examples itself."""
 
 
 def as_eval_config(given: Any) -> EvalConfig:
@@ -82,6 +88,9 @@ def _model_specs(config: EvalConfig) -> tuple[ModelSpec, ModelSpec]:
     baseline.CopyFrom(baselines[0] if baselines else candidate)
     if not baselines:
         baseline.name = ""
+    for spec in (candidate, baseline):
+        if spec.signature_name == EVAL and not spec.label_key:
+            spec.label_key = LABELS
     return candidate, baseline
 
 

@@ -4,7 +4,7 @@
 It reads the examples once, and keeps sums: memory grows with slices, never with examples.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,9 +17,9 @@ from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, did_you_mean, refuse_nan
 from stoker.evaluation.labels import labels_of
-from stoker.evaluation.metrics import Metric, NeedsTfma, metric_of
+from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, metric_of
 from stoker.evaluation.slices import SliceKey, Slicer
-from stoker.evaluation.statistics import Scored, Totals
+from stoker.evaluation.statistics import RecordStatistic, RecordTotals, Scored, Statistic, Totals
 from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
 
 __all__ = ["Batch", "Measured", "MetricId", "Plan", "measure", "named_metrics", "plan_of"]
@@ -65,13 +65,18 @@ class Batch:
 
     features: Mapping[str, Features]
     outputs: Mapping[str, Mapping[str, np.ndarray]]
-    num_rows: int
+    records: Sequence[bytes]
+
+    @property
+    def num_rows(self) -> int:
+        """How many examples there are."""
+        return len(self.records)
 
 
 class Planned(NamedTuple):
     """A metric to compute, and whether example weights count."""
 
-    metric: Metric
+    metric: Metric | RecordMetric
     weighted: bool
 
 
@@ -97,8 +102,8 @@ def plan_of(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) 
     if not metrics:
         raise ValueError(
             "eval_config names no metric, and the model was saved with none: only model.save of "
-            "Keras 2 keeps those of compile(), and those of an Estimator are in its EvalSavedModel, "
-            "which is not evaluated here. Name some in metrics_specs, such as "
+            "Keras 2 keeps those of compile(), and an Estimator's are in its EvalSavedModel: "
+            "ModelSpec(signature_name='eval'). Name some in metrics_specs, such as "
             "MetricConfig(class_name='BinaryAccuracy')."
         )
     return Plan(config, metrics)
@@ -131,23 +136,23 @@ def _check_plain(config: EvalConfig) -> None:
 def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
     """The metrics of every slice that the examples have."""
     slicer = Slicer(plan.config.slicing_specs)
-    totals: dict[tuple[str, bool, str], Totals] = {}
+    specs = {spec.name: spec for spec in plan.config.model_specs}
+    totals = {
+        (key.model, weighted, metric.statistic.key): _new_totals(metric.statistic)
+        for key, (metric, weighted) in plan.metrics.items()
+    }
     num_examples = 0
     for batch in batches:
         num_examples += batch.num_rows
-        rows, slices = slicer.members(_all_features(plan, batch), batch.num_rows)
-        scored = {
-            (spec.name, weighted): _scored(spec, batch, weighted=weighted)
-            for spec in plan.config.model_specs
-            for weighted in {one.weighted for one in plan.metrics.values()}
-        }
-        added = set()
-        for key, (metric, weighted) in plan.metrics.items():
-            place = (key.model, weighted, metric.statistic.key)
-            if place not in added:
-                added.add(place)
-                own = totals.setdefault(place, Totals(metric.statistic))
-                own.add(scored[key.model, weighted], rows, slices, len(slicer.keys))
+        members = slicer.members(_all_features(plan, batch), batch.num_rows)
+        scored: dict[tuple[str, bool], Scored] = {}
+        for (model, weighted, _), own in totals.items():
+            if isinstance(own, RecordTotals):
+                own.add(batch.records, *members, len(slicer.keys))
+                continue
+            if (model, weighted) not in scored:
+                scored[model, weighted] = _scored(specs[model], batch, weighted=weighted)
+            own.add(scored[model, weighted], *members, len(slicer.keys))
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
     slicer.check()
@@ -163,6 +168,12 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
             for index, key in enumerate(slicer.keys)
         },
     )
+
+
+def _new_totals(statistic: Statistic | RecordStatistic) -> Totals | RecordTotals:
+    if isinstance(statistic, RecordStatistic):
+        return RecordTotals(statistic)
+    return Totals(statistic)
 
 
 def _all_features(plan: Plan, batch: Batch) -> Features:

@@ -18,6 +18,7 @@ from stoker.evaluation.features import did_you_mean
 from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
 from stoker.evaluation.metric_names import ELSEWHERE
 from stoker.evaluation.statistics import (
+    RecordStatistic,
     Scored,
     Statistic,
     confusion,
@@ -28,7 +29,7 @@ from stoker.evaluation.statistics import (
 )
 from stoker.proto.eval_config_pb2 import MetricConfig
 
-__all__ = ["METRICS", "Metric", "NeedsTfma", "metric_of", "name_of"]
+__all__ = ["METRICS", "Metric", "NeedsTfma", "RecordMetric", "metric_of", "name_of"]
 
 Settings = Mapping[str, Any]
 Formula = Callable[[np.ndarray], float]
@@ -44,6 +45,15 @@ class Metric:
 
     name: str
     statistic: Statistic
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMetric:
+    """The same over the sums of a statistic that the model computes itself."""
+
+    name: str
+    statistic: RecordStatistic
     formula: Formula
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What metrics are made of: sums over the examples of a slice, kept for all slices at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,8 @@ from stoker.errors import BadData
 
 __all__ = [
     "NUM_BUCKETS",
+    "RecordStatistic",
+    "RecordTotals",
     "Scored",
     "Statistic",
     "Totals",
@@ -51,28 +53,62 @@ class Statistic:
     cells: Callable[[Scored], Cells]
 
 
-class Totals:
-    """The table of a statistic."""
+@dataclass(frozen=True, slots=True)
+class RecordStatistic:
+    """The same for a model that computes a row itself, from the serialized examples of a slice."""
 
-    def __init__(self, statistic: Statistic) -> None:
-        self._statistic = statistic
-        self._sums = np.zeros(0)
+    key: str
+    width: int
+    row: Callable[[Sequence[bytes]], np.ndarray]
 
-    def add(self, batch: Scored, rows: np.ndarray, slices: np.ndarray, num_slices: int) -> None:
-        """Add the examples in `rows`, each to the slice of the same place."""
-        width = self._statistic.width
-        if len(self._sums) < num_slices * width:
-            self._sums = np.concatenate(
-                [self._sums, np.zeros(num_slices * width - len(self._sums))]
-            )
-        columns, values = self._statistic.cells(batch)
-        places = slices[:, None] * width + columns[rows]
-        np.add.at(self._sums, places.ravel(), values[rows].astype(np.float64).ravel())
+
+class _Table:
+    """A row of sums for each slice."""
+
+    def __init__(self, width: int) -> None:
+        self._sums = np.zeros((0, width))
+
+    def rows_for(self, num_slices: int) -> np.ndarray:
+        """All rows, at least so many."""
+        if (missing := num_slices - len(self._sums)) > 0:
+            self._sums = np.pad(self._sums, ((0, missing), (0, 0)))
+        return self._sums
 
     def of_slice(self, index: int) -> np.ndarray:
         """The sums of one slice."""
-        width = self._statistic.width
-        return self._sums[index * width : (index + 1) * width]
+        sums: np.ndarray = self._sums[index]
+        return sums
+
+
+class Totals(_Table):
+    """The table of a statistic."""
+
+    def __init__(self, statistic: Statistic) -> None:
+        super().__init__(statistic.width)
+        self._statistic = statistic
+
+    def add(self, batch: Scored, rows: np.ndarray, slices: np.ndarray, num_slices: int) -> None:
+        """Add the examples in `rows`, each to the slice of the same place."""
+        sums = self.rows_for(num_slices)
+        columns, values = self._statistic.cells(batch)
+        places = slices[:, None] * self._statistic.width + columns[rows]
+        np.add.at(sums.reshape(-1), places.ravel(), values[rows].astype(np.float64).ravel())
+
+
+class RecordTotals(_Table):
+    """The table of a statistic of records."""
+
+    def __init__(self, statistic: RecordStatistic) -> None:
+        super().__init__(statistic.width)
+        self._statistic = statistic
+
+    def add(
+        self, records: Sequence[bytes], rows: np.ndarray, slices: np.ndarray, num_slices: int
+    ) -> None:
+        """The same for examples as they are stored."""
+        sums = self.rows_for(num_slices)
+        for one in np.unique(slices):
+            sums[one] += self._statistic.row([records[row] for row in rows[slices == one]])
 
 
 def totals_of(key: str, *of_example: Callable[[Scored], np.ndarray]) -> Statistic:
