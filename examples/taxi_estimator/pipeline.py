@@ -40,7 +40,12 @@ def create_pipeline(root, data, train_steps):
         train_args=tfx.proto.TrainArgs(num_steps=train_steps),
         eval_args=tfx.proto.EvalArgs(num_steps=20),
     )
-    good = tfma.GenericValueThreshold(lower_bound={"value": 0.5})
+    overall = tfma.PerSliceMetricThreshold(
+        slicing_specs=[tfma.SlicingSpec()],
+        threshold=tfma.MetricThreshold(
+            value_threshold=tfma.GenericValueThreshold(lower_bound={"value": 0.7})
+        ),
+    )
     evaluator = tfx.components.Evaluator(
         examples=example_gen.outputs["examples"],
         model=trainer.outputs["model"],
@@ -48,7 +53,11 @@ def create_pipeline(root, data, train_steps):
             model_specs=[tfma.ModelSpec(signature_name="eval")],
             slicing_specs=[tfma.SlicingSpec(), tfma.SlicingSpec(feature_keys=["payment"])],
             metrics_specs=[
-                tfma.MetricsSpec(thresholds={"auc": tfma.MetricThreshold(value_threshold=good)})
+                tfma.MetricsSpec(
+                    per_slice_thresholds={
+                        "auc": tfma.PerSliceMetricThresholds(thresholds=[overall])
+                    }
+                )
             ],
         ),
     )
