@@ -4,6 +4,7 @@
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 import time
@@ -13,7 +14,7 @@ import pytest
 from marked_gang import Gang
 
 from stoker.errors import MissingPart, StepFailed, StokerError
-from stoker.launchers import on_ray
+from stoker.launchers import on_ray, ray_session
 from stoker.launchers.gang import members_of
 from stoker.launchers.on_ray import OnRay, bundles_for
 from stoker.launchers.ray_session import connect
@@ -65,6 +66,14 @@ def test_an_address_where_no_ray_is_is_told_at_once():
         connect(address),
     ):
         pass
+
+
+def test_a_program_that_had_a_ray_of_its_own_cannot_join_another():
+    ray_session._token()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = "{}:{}".format(*server.getsockname())
+        with pytest.raises(StokerError, match="started a Ray of its own"), connect(address):
+            pass
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from killed_training import (
     train_and_kill,
 )
 
+from stoker.launchers import ray_session
 from stoker.launchers.on_ray import OnRay
 
 pytestmark = [
@@ -34,12 +35,18 @@ DETECTION_SECONDS = 10.0
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A head that runs nothing; the nodes that come to it have room for one process each."""
+    """A head that runs nothing; the nodes that come to it have room for one process each.
+
+    It asks for a token: the one that a Ray of our own has, since a process can have only one.
+    """
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    yield cluster
-    cluster.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", ray_session._token())
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+        yield cluster
+        cluster.shutdown()
 
 
 class Timed:

@@ -32,6 +32,7 @@ Bundle = dict[str, float]
 """What Ray reserves for one member, by the names that Ray gives to it."""
 
 _ANSWER_SECONDS = 10.0
+_AGAIN_SECONDS = 1.0
 _SAVING_SECONDS = 45.0
 _PASSED_ON = ("KERAS_", "STOKER_", "TF_", "XLA_")
 _NUM_CALLS = 4  # of a host, at the same time: one that listens, one that ends it, and room
@@ -110,6 +111,8 @@ class _Placement:
         self._group = self._ray.util.placement_group(self._bundles, strategy="PACK")
         self.actors: list[Any] = []
         self.greetings: list[Greeting] = []
+        self.error: Exception | None = None
+        """Why the hosts did not come up, if there was room for them."""
 
     def fill(self, seconds: float) -> bool:
         """Start the hosts when there is room; whether that was so in time, and all are up."""
@@ -154,7 +157,8 @@ class _Placement:
         calls = [actor.greet.remote() for actor in self.actors]
         try:
             self.greetings = self._ray.get(calls, timeout=seconds)
-        except self._ray.exceptions.RayError:
+        except self._ray.exceptions.RayError as error:
+            self.error = error
             return False
         return True
 
@@ -162,13 +166,22 @@ class _Placement:
 def _placed(bundles: Sequence[Bundle], wait_seconds: float) -> _Placement:
     """New hosts, as soon as there is room; those on a node that goes meanwhile are given up."""
     deadline = time.monotonic() + wait_seconds
+    error: Exception | None = None
     while (left := deadline - time.monotonic()) > 0:
+        if error:
+            time.sleep(min(left, _AGAIN_SECONDS))
         with contextlib.ExitStack() as undo:
             placement = _Placement(bundles)
             undo.callback(placement.release)
             if placement.fill(left):
                 undo.pop_all()
                 return placement
+            error = placement.error
+    if error:
+        raise StepFailed(
+            f"Ray had room for {len(bundles)} processes, and could not start them within "
+            f"{wait_seconds:.0f} s: {error}"
+        )
     raise StepFailed(_no_room(bundles, wait_seconds))
 
 

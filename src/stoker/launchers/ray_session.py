@@ -66,6 +66,7 @@ def _join(ray: Any, address: str) -> None:
     try:
         if port.isdigit():  # Ray itself would look for it for minutes
             socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
+        _check_token(address)
         ray.init(address=address, **_QUIET)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise StokerError(
@@ -73,6 +74,15 @@ def _join(ray: Any, address: str) -> None:
             "cluster, check the address, and, where it asks for a token, RAY_AUTH_MODE=token and "
             "RAY_AUTH_TOKEN."
         ) from error
+
+
+def _check_token(address: str) -> None:
+    """Refuse another cluster where Ray would go on using the token of our own."""
+    if _token.cache_info().currsize and os.environ.get("RAY_AUTH_TOKEN") != _token():
+        raise StokerError(
+            f"Cannot join Ray at {address}: this program has started a Ray of its own before, and "
+            "Ray keeps the token of that one as long as the program runs. Join it in a new program."
+        )
 
 
 def _start(ray: Any) -> None:
