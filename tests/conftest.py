@@ -1,7 +1,7 @@
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +36,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         weight = 2 * bool(item.get_closest_marker("slow")) + bool(item.get_closest_marker("tf"))
         weights[item.path] = max(weights.get(item.path, 0), weight)
     items.sort(key=lambda item: -weights[item.path])
+
+
+def _as_in_a_program() -> Generator[None, object, object]:
+    """Without the variable that says which test runs: templates are for one set of variables."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTEST_CURRENT_TEST", raising=False)
+        return (yield)
+
+
+pytest_fixture_setup = pytest.hookimpl(wrapper=True)(_as_in_a_program)
+pytest_pyfunc_call = pytest.hookimpl(wrapper=True)(_as_in_a_program)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,8 @@ from training import served, train, write
 
 from stoker.errors import StepFailed
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 # The way of TFX's older examples: tf.keras, two spaces, a dataset from a parsing spec.
 KERAS_2 = """
 import tensorflow as tf

@@ -17,7 +17,7 @@ from stoker.examples.tfrecord import read_records, write_records
 from stoker.proto.eval_config_pb2 import EvalConfig
 from stoker.runner import LocalDagRunner
 
-pytestmark = pytest.mark.tf
+pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
 
 @pytest.fixture(scope="module")
