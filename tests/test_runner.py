@@ -116,6 +116,7 @@ def look_around() -> OutputDict(folder=str, colour=str, parent=int, pid=int):
     }
 
 
+@pytest.mark.slow
 def test_a_launcher_that_stays_warm_gives_every_run_what_it_would_find_cold(tmp_path, monkeypatch):
     launcher = WarmProcesses()
 
