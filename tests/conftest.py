@@ -60,14 +60,14 @@ _AT_START = dict(os.environ)
 
 
 @pytest.fixture(scope="session")
-def _kept_templates() -> Iterator[WarmProcesses]:
+def kept_templates() -> Iterator[WarmProcesses]:
     launcher = WarmProcesses()
     yield launcher
     launcher.end()
 
 
 @pytest.fixture(scope="module")
-def warm(_kept_templates: WarmProcesses) -> Iterator[None]:
+def warm(kept_templates: WarmProcesses) -> Iterator[None]:
     """Pipelines of this test find TensorFlow imported by an earlier one; their workers are new."""
-    with intercept({}, launcher=_kept_templates):
+    with intercept({}, launcher=kept_templates):
         yield

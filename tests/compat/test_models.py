@@ -178,7 +178,7 @@ def side_by_side(tmp_path_factory, penguins):
     }
     folder, said = tmp_path_factory.mktemp("models"), io.StringIO()
     with contextlib.redirect_stderr(said):
-        run = train(folder, penguins, modules, serve=["keras_2", "keras_3", "custom_loop"])
+        run = train(folder, penguins, modules, ["keras_2", "keras_3", "custom_loop"], steps=200)
     return run, said.getvalue()
 
 

@@ -142,7 +142,7 @@ def test_the_guides_trainer_fn_trains_and_warm_starts_in_tensorflow_2_15(
 ):
     modules = {"estimator": estimator_blocks.MODULE}
     first, second = (
-        run(root, penguins, environment("tf-2.15"), modules, steps=400, warm=True) for _ in range(2)
+        run(root, penguins, environment("tf-2.15"), modules, steps=150, warm=True) for _ in range(2)
     )
     for one in (first, second):
         assert checked(one, "estimator").endswith("Format-TFMA loads.")

@@ -21,21 +21,24 @@ MODULES = {
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory, penguins):
-    """Every module, by one process and by two, on a Ray of our own."""
-    folder = tmp_path_factory.mktemp("on_ray")
-    (folder / "notes").mkdir()
-    trainers = {
-        f"{name}_{how}": {
-            "module_file": write(folder, name, text),
-            "workers": workers,
-            "check": workers is not None,
-            "custom_config": {"notes": str(folder / "notes"), "name": f"{name}_{how}"},
+def trained(tmp_path_factory, penguins, kept_templates):
+    """Every module, by one process here, and by two on a Ray of our own."""
+    ways = {"alone": (None, kept_templates), "together": (Workers(2), OnRay())}
+    runs = {}
+    for how, (workers, launcher) in ways.items():
+        folder = tmp_path_factory.mktemp(how)
+        (folder / "notes").mkdir()
+        trainers = {
+            name: {
+                "module_file": write(folder, name, text),
+                "workers": workers,
+                "check": workers is not None,
+                "custom_config": {"notes": str(folder / "notes"), "name": name},
+            }
+            for name, text in MODULES.items()
         }
-        for name, text in MODULES.items()
-        for how, workers in (("alone", None), ("together", Workers(2)))
-    }
-    return train(folder, penguins, trainers, steps=20, launcher=OnRay())
+        runs[how] = train(folder, penguins, trainers, steps=20, launcher=launcher)
+    return runs
 
 
 def losses(run, name):
@@ -44,9 +47,10 @@ def losses(run, name):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_two_workers_on_ray_train_what_one_process_does(trained, name):
-    alone, together = (losses(trained, f"{name}_{how}") for how in ("alone", "together"))
+    alone, together = (losses(trained[how], name) for how in ("alone", "together"))
     assert len(alone) >= 8
     assert together == pytest.approx(alone, abs=1e-4)
-    assert list(Path(served(trained, f"{name}_together")).glob("saved_model.pb"))
-    logs = Path(trained.outputs[f"{name}_together"]["model_run"][0].uri, "workers")
+    run = trained["together"]
+    assert list(Path(served(run, name)).glob("saved_model.pb"))
+    logs = Path(run.outputs[name]["model_run"][0].uri, "workers")
     assert {path.name for path in logs.iterdir()} == {"chief-0.log", "worker-0.log"}

@@ -41,7 +41,7 @@ def cluster():
     """
     from ray.cluster_utils import Cluster
 
-    with pytest.MonkeyPatch.context() as patch:
+    with ray_session._signals_as_they_are(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", ray_session._token())
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})

@@ -11,6 +11,13 @@ from stoker.user_module.tfma_names import CONFIG_NAMES, provide_tfma
 pytestmark = pytest.mark.usefixtures("import_system")
 
 
+@pytest.fixture(autouse=True)
+def _not_imported_yet(import_system, monkeypatch):
+    """Other tests of this process may have imported it."""
+    for name in [name for name in sys.modules if name.startswith("tensorflow_model_analysis")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
 def import_tfma():
     return importlib.import_module("tensorflow_model_analysis")
 
