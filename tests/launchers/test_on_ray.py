@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps and gangs on a Ray of our own, with code of their own instead of TensorFlow's."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -122,13 +123,7 @@ def test_a_gang_runs_where_its_code_is_not_and_the_runner_sees_what_it_does(
 @slow
 @proc
 def test_our_own_ray_listens_on_loopback_only(ray):
-    mine = {str(pid) for pid in _descendants(os.getpid())}
-    sockets = {
-        os.readlink(fd)
-        for pid in mine
-        for fd in Path(f"/proc/{pid}/fd").iterdir()
-        if fd.is_symlink() and "socket:" in os.readlink(fd)
-    }
+    sockets = set().union(*map(_open_files, _descendants(os.getpid())))
     listening = [
         fields[1].rpartition(":")[0]
         for table in ("tcp", "tcp6")
@@ -140,10 +135,11 @@ def test_our_own_ray_listens_on_loopback_only(ray):
 
 
 def _descendants(pid):
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, children.read_text().split()):
-            yield child
-            yield from _descendants(child)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, children.read_text().split()):
+                yield child
+                yield from _descendants(child)
 
 
 @slow
@@ -183,3 +179,13 @@ def test_what_the_cluster_has_no_room_for_is_refused_with_what_it_has(gang):
     gang.launcher = OnRay(wait_seconds=2)
     with pytest.raises(StepFailed, match=r"2 processes with 2000 CPU; the whole cluster has"):
         gang.train("pass", Workers(2, cpus_each=1000))
+
+
+def _open_files(pid):
+    """What a process has open; nothing, if it has just ended."""
+    found = set()
+    with contextlib.suppress(FileNotFoundError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return found
