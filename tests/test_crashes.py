@@ -20,7 +20,7 @@ from stoker.metadata.store import Store
 pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).with_name("crash_pipeline.py")
-KILLS = int(os.environ.get("STOKER_KILLS", "15"))
+KILLS = int(os.environ.get("STOKER_KILLS", "50"))
 
 
 def start(root, salt, mark):

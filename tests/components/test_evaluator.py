@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 from pathlib import Path
 
@@ -297,6 +298,14 @@ def test_metrics_that_a_model_was_compiled_with_are_computed(tmp_path, examples,
     names = {one.name for one in read_metrics(evaluation.uri)[()]}
     assert names >= {"accuracy", "area", "mae", "loss"}
     assert "area of all examples is 0.8" in capsys.readouterr().out
+
+
+def test_the_oldest_way_to_name_slices_is_about_an_estimator(examples, model):
+    slicing = {"specs": [{"columnForSlicing": ["payment"]}, {}]}
+    evaluator = Evaluator(examples=examples, model=model, feature_slicing_spec=slicing)
+    config = json.loads(evaluator.exec_properties["eval_config"])
+    assert config["modelSpecs"] == [{"signatureName": "eval"}]
+    assert config["slicingSpecs"] == [{"featureKeys": ["payment"]}, {}]
 
 
 def test_a_change_threshold_needs_a_baseline_model(model, examples):

@@ -20,7 +20,7 @@ from stoker.evaluation.metrics import RecordMetric
 from stoker.evaluation.statistics import RecordStatistic
 from stoker.user_module.logs import hush_deprecations
 
-__all__ = ["EvalSavedModel", "is_eval_saved_model"]
+__all__ = ["EvalSavedModel", "eval_saved_model"]
 
 _COUNT = "post_export_metrics/example_count"
 """What TFMA adds to an Estimator's own metrics, under its name for it."""
@@ -28,9 +28,12 @@ _COUNT = "post_export_metrics/example_count"
 v1 = tf.compat.v1
 
 
-def is_eval_saved_model(folder: str) -> bool:
-    """Whether a folder has an evaluation graph in it, and nothing to serve."""
-    return all(EVAL in graph.tags for graph in read_graphs(folder))
+@functools.cache
+def eval_saved_model(folder: str) -> "EvalSavedModel | None":
+    """The evaluation graph in a folder, loaded once; None if what is there is to be served."""
+    if all(EVAL in graph.tags for graph in read_graphs(folder)):
+        return EvalSavedModel(folder)
+    return None
 
 
 class EvalSavedModel:

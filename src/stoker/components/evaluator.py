@@ -329,17 +329,18 @@ def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
 
 def _brought_by(folder: str) -> "Compiled":
     """The metrics that come with a model."""
-    from stoker.components.eval_saved_model import EvalSavedModel, is_eval_saved_model
+    from stoker.components.eval_saved_model import eval_saved_model
     from stoker.evaluation.compiled import compiled_with
 
-    return EvalSavedModel(folder).compiled if is_eval_saved_model(folder) else compiled_with(folder)
+    model = eval_saved_model(folder)
+    return model.compiled if model else compiled_with(folder)
 
 
 def _refuse_eval_saved_models(models: Mapping[str, str]) -> None:
-    from stoker.components.eval_saved_model import is_eval_saved_model
+    from stoker.components.eval_saved_model import eval_saved_model
 
     for folder in models.values():
-        if is_eval_saved_model(folder):
+        if eval_saved_model(folder):
             raise ValueError(
                 f"{folder} is an EvalSavedModel, which TFMA does not evaluate since 0.47. Leave "
                 "out what only TFMA has, or ask the model for serving: another signature_name."

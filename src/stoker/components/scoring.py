@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pyarrow as pa
 
-from stoker.components.eval_saved_model import EvalSavedModel, is_eval_saved_model
+from stoker.components.eval_saved_model import EvalSavedModel, eval_saved_model
 from stoker.components.serving_model import ServingModel
 from stoker.components.trainer.saved_model import read_graphs
 from stoker.errors import BadData
@@ -60,16 +60,16 @@ def scored_batches(
 
 
 def _scorer(spec: ModelSpec, folder: str) -> "_Scorer | _EstimatorScorer":
-    kind = _EstimatorScorer if is_eval_saved_model(folder) else _Scorer
-    return kind(spec, folder)
+    model = eval_saved_model(folder)
+    return _EstimatorScorer(spec.name, model) if model else _Scorer(spec, folder)
 
 
 class _EstimatorScorer:
     """An Estimator's evaluation graph, which makes the labels and further features itself."""
 
-    def __init__(self, spec: ModelSpec, folder: str) -> None:
-        self.name = spec.name
-        self.model = EvalSavedModel(folder)
+    def __init__(self, name: str, model: EvalSavedModel) -> None:
+        self.name = name
+        self.model = model
 
     def preprocessed(self, records: Sequence[bytes]) -> dict[str, Feature]:
         made = self.model.preprocessed(records)

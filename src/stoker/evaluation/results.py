@@ -9,7 +9,7 @@
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from google.protobuf import json_format
@@ -29,6 +29,7 @@ from stoker.proto.evaluation_pb2 import (
 __all__ = [
     "EVAL_CONFIG",
     "metric_key",
+    "read_messages",
     "read_metrics",
     "read_slice_key",
     "read_validation",
@@ -77,21 +78,22 @@ def sorted_slices(measured: Measured) -> list[tuple[OurSliceKey, dict[MetricId, 
 
 def read_metrics(folder: str) -> Measured:
     """The metrics of an evaluation; values that are no single number are left out."""
-    found: Measured = {}
-    for path in sorted(Path(folder).glob("metrics-*.tfrecord")):
-        for record in read_records(str(path)):
-            message = MetricsForSlice.FromString(record)
-            found[read_slice_key(message.slice_key)] = {
-                MetricId(
-                    one.key.name,
-                    one.key.model_name,
-                    one.key.example_weighted.value,
-                    one.key.is_diff,
-                ): one.value.double_value.value
-                for one in message.metric_keys_and_values
-                if one.value.WhichOneof("type") == "double_value"
-            }
-    return found
+    return {
+        read_slice_key(message.slice_key): {
+            MetricId(
+                one.key.name, one.key.model_name, one.key.example_weighted.value, one.key.is_diff
+            ): one.value.double_value.value
+            for one in message.metric_keys_and_values
+            if one.value.WhichOneof("type") == "double_value"
+        }
+        for message in read_messages(folder)
+    }
+
+
+def read_messages(folder: str, ending: str = "tfrecord") -> Iterator[MetricsForSlice]:
+    """The metrics of each slice, as they are stored."""
+    for path in sorted(Path(folder).glob(f"metrics-*.{ending}")):
+        yield from map(MetricsForSlice.FromString, read_records(str(path)))
 
 
 def read_validation(folder: str) -> ValidationResult | None:

@@ -8,9 +8,13 @@ from typing import Any, NamedTuple
 from google.protobuf import json_format
 
 from stoker.errors import BadData
-from stoker.evaluation.results import EVAL_CONFIG, read_slice_key, read_validation
+from stoker.evaluation.results import (
+    EVAL_CONFIG,
+    read_messages,
+    read_slice_key,
+    read_validation,
+)
 from stoker.evaluation.slices import SliceKey
-from stoker.examples.tfrecord import read_records
 from stoker.proto.eval_config_pb2 import EvalConfig
 from stoker.proto.evaluation_pb2 import EvalRun, MetricsForSlice, ValidationResult
 
@@ -93,8 +97,7 @@ def load_metrics(
     output_path: str, output_file_format: str = "tfrecord"
 ) -> Iterator[MetricsForSlice]:
     """The metrics of each slice, as messages."""
-    for path in sorted(Path(output_path).glob(f"metrics-*.{output_file_format or 'tfrecord'}")):
-        yield from map(MetricsForSlice.FromString, read_records(str(path)))
+    return read_messages(output_path, output_file_format or "tfrecord")
 
 
 def load_validation_result(output_path: str, output_file_format: str = "") -> ValidationResult:  # noqa: ARG001
