@@ -21,10 +21,10 @@ import tensorflow as tf
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.public.tfxio import TensorFlowDatasetOptions, TFExampleRecord
 
-from stoker.examples.columns import ColumnWriter
-from stoker.examples.dataset import tf_dataset_factory
-from stoker.examples.encode import encode
-from stoker.examples.tfrecord import write_records
+from stoker.data.columns import ColumnWriter
+from stoker.data.dataset import tf_dataset_factory
+from stoker.data.encode import encode
+from stoker.data.tfrecord import write_records
 
 NUM_COLUMNS, NUM_SHARDS = 18, 8
 BATCH_SIZES = (64, 256, 1024)

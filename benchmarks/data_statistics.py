@@ -11,8 +11,9 @@ import measuring
 from stoker.artifacts import Examples, ExampleStatistics, Schema
 from stoker.components.schema_gen import SchemaExecutor, SchemaGen
 from stoker.components.statistics_gen import StatisticsExecutor, StatisticsGen
+from stoker.data import columns  # noqa: F401 - as a worker has them
 from stoker.dsl import Channel
-from stoker.examples import columns, schema, statistics  # noqa: F401 - as a worker has them
+from stoker.statistics import schema, statistics  # noqa: F401
 
 
 def main(folder: str) -> None:

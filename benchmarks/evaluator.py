@@ -41,9 +41,9 @@ def main() -> None:
         save_classifier,
     )
 
-    from stoker.examples.columns import ColumnWriter
-    from stoker.examples.decode import decode
-    from stoker.examples.tfrecord import read_records, write_records
+    from stoker.data.columns import ColumnWriter
+    from stoker.data.decode import decode
+    from stoker.data.tfrecord import read_records, write_records
 
     with tempfile.TemporaryDirectory() as folder:
         save_classifier(Path(folder, "model"))
@@ -81,10 +81,10 @@ def evaluate(engine: str, folder: str, num: int) -> None:
     import resource
     import time
 
-    from stoker.components.scoring import scored_batches
     from stoker.evaluation.config import as_eval_config, with_defaults
     from stoker.evaluation.engine import measure, plan_of
     from stoker.evaluation.with_tfma import evaluate_with_tfma
+    from stoker.models.scoring import scored_batches
 
     start = time.monotonic()
     config = with_defaults(as_eval_config(CONFIG), has_baseline=False)

@@ -15,9 +15,9 @@ from typing import Any
 
 from small_model import batches, compiled, with_each_keras
 
-from stoker.user_module.fn_args import FnArgs
-from stoker.watching import watch
-from stoker.watching.checkpoints import Pace
+from stoker.training import watch
+from stoker.training.resume.checkpoints import Pace
+from stoker.user_code.fn_args import FnArgs
 
 SECONDS = 30
 WIDTHS = {"small": 8, "larger": 512, "large": 2048}

@@ -40,7 +40,7 @@ def train(name: str, root: str, flags: list[str]) -> tuple[str, str]:
 
 def report(name: str, saved_model: str, examples: str) -> None:
     """Rewrite a model to every format, and print what was found out."""
-    from stoker.rewriting.targets import TARGETS, rewrite
+    from stoker.models.rewriting.targets import TARGETS, rewrite
 
     with tempfile.TemporaryDirectory() as folder:
         for target in TARGETS:

@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stoker import runner
 from stoker.artifacts import Examples
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline, as_channel
+from stoker.runner import local_dag_runner as runner
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

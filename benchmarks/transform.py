@@ -79,8 +79,8 @@ def run_side(side: str, folder: str, workers: int) -> Times:
 
 
 def ours(folder: str, workers: int) -> Times:
-    from stoker.components.transform.engine import Dataset, Pool, analyze, trace, transform
-    from stoker.components.transform.records import read_share, write_share
+    from stoker.transform.engine import Dataset, Pool, analyze, trace, transform
+    from stoker.transform.records import read_share, write_share
 
     schema, graph_dir = make_schema(), os.path.join(folder, "ours")
     read = functools.partial(read_share, [os.path.join(folder, "Split-raw")], schema)
@@ -163,8 +163,8 @@ def write_data(path: str, rows: int) -> None:
 
 
 def write_examples(folder: str) -> None:
-    from stoker.examples.encode import encode
-    from stoker.examples.shards import Block, ShardWriter, pack
+    from stoker.data.encode import encode
+    from stoker.data.shards import Block, ShardWriter, pack
 
     path = os.path.join(folder, "Split-raw", "data_tfrecord-00000-of-00001.gz")
     with ShardWriter(path) as shard, pa.OSFile(data_file(folder)) as file:

@@ -17,8 +17,8 @@ from typing import Any
 from stoker.artifacts import Examples
 from stoker.components.tuner.component import Tuner
 from stoker.dsl import Pipeline, as_channel
+from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.launchers.processes import Processes
-from stoker.proto.tuner_pb2 import TuneArgs
 from stoker.runner import LocalDagRunner
 
 NUM_TRIALS = 8

@@ -20,9 +20,9 @@ from typing import Any
 
 from small_model import batches, compiled, with_each_keras
 
-from stoker.user_module.fn_args import FnArgs
-from stoker.watching import watch
-from stoker.watching.keras_fit import _FitWatch
+from stoker.training import watch
+from stoker.training.keras_fit import _FitWatch
+from stoker.user_code.fn_args import FnArgs
 
 NUM_PAIRS = 7
 MODELS = {"small": (8, 2000), "larger": (512, 150)}

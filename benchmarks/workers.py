@@ -15,12 +15,12 @@ import textwrap
 import time
 from typing import Any
 
-from stoker import runner
 from stoker.artifacts import Examples
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline, as_channel
+from stoker.dsl.proto.trainer_pb2 import TrainArgs
 from stoker.launchers.processes import Processes
-from stoker.proto.trainer_pb2 import TrainArgs
+from stoker.runner import local_dag_runner as runner
 from stoker.task import Workers
 
 COUNTS = (1, 2, 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regenerates `src/stoker/proto/*_pb2.py` and their stubs; `make proto` runs it."""
+"""Regenerates `src/stoker/dsl/proto/*_pb2.py` and their stubs; `make proto` runs it."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ SOURCE_DIR = Path(__file__).parent.parent / "src"
 def main() -> int:
     """Run protoc over every .proto file, and return its exit code."""
     well_known = Path(protoc.__file__).parent / "_proto"
-    protos = sorted((SOURCE_DIR / "stoker" / "proto").glob("*.proto"))
+    protos = sorted((SOURCE_DIR / "stoker" / "dsl" / "proto").glob("*.proto"))
     failed = int(
         protoc.main(
             [
@@ -25,7 +25,7 @@ def main() -> int:
             ]
         )
     )
-    for stub in SOURCE_DIR.glob("stoker/proto/*_pb2.pyi"):  # protoc writes bare `Mapping`
+    for stub in SOURCE_DIR.glob("stoker/dsl/proto/*_pb2.pyi"):  # protoc writes bare `Mapping`
         stub.write_text('# mypy: disable-error-code="type-arg"\n' + stub.read_text())
     return failed
 

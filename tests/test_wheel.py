@@ -64,7 +64,7 @@ def run(python, code):
 
 def test_a_wheel_brings_tfma_s_configuration(installed):
     assert run(python_of(installed), CONFIGURATION) == str(
-        installed / "stoker" / "stand_ins" / "tensorflow_model_analysis" / "__init__.py"
+        installed / "stoker" / "stand_ins" / "on_path" / "tensorflow_model_analysis" / "__init__.py"
     )
 
 

@@ -8,7 +8,7 @@ The names here are the promise. Each is loaded from its home when it is first us
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stoker.user_module.tfma_names import provide_tfma as _provide_tfma
+from stoker.patches.tfma_names import provide_tfma as _provide_tfma
 
 if TYPE_CHECKING:
     from stoker import artifacts as artifacts
@@ -59,6 +59,10 @@ if TYPE_CHECKING:
         logical_or,
         union,
     )
+    from stoker.dsl.proto.pusher_pb2 import PushDestination
+    from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
+    from stoker.dsl.proto.transform_pb2 import SplitsConfig
+    from stoker.dsl.proto.tuner_pb2 import TuneArgs
     from stoker.errors import (
         BadData,
         MissingPart,
@@ -74,15 +78,11 @@ if TYPE_CHECKING:
     from stoker.launchers.processes import Processes
     from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
     from stoker.notebook.context import InteractiveContext
-    from stoker.proto.pusher_pb2 import PushDestination
-    from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
-    from stoker.proto.transform_pb2 import SplitsConfig
-    from stoker.proto.tuner_pb2 import TuneArgs
     from stoker.runner import LocalDagRunner, Run
     from stoker.task import Workers
-    from stoker.user_module.fn_args import DataAccessor, FnArgs
-    from stoker.user_module.warm_start import WarmStart, warm_start
-    from stoker.watching import checkpoint, log_metrics
+    from stoker.training import checkpoint, log_metrics
+    from stoker.user_code.fn_args import DataAccessor, FnArgs
+    from stoker.user_code.warm_start import WarmStart, warm_start
 
     __version__: str
 
@@ -198,15 +198,15 @@ _HOMES = {
     "stoker.launchers.processes": ("Processes",),
     "stoker.metadata.config": ("StoreConfig", "sqlite_metadata_connection_config"),
     "stoker.notebook.context": ("InteractiveContext",),
-    "stoker.proto.pusher_pb2": ("PushDestination",),
-    "stoker.proto.trainer_pb2": ("EvalArgs", "TrainArgs"),
-    "stoker.proto.transform_pb2": ("SplitsConfig",),
-    "stoker.proto.tuner_pb2": ("TuneArgs",),
+    "stoker.dsl.proto.pusher_pb2": ("PushDestination",),
+    "stoker.dsl.proto.trainer_pb2": ("EvalArgs", "TrainArgs"),
+    "stoker.dsl.proto.transform_pb2": ("SplitsConfig",),
+    "stoker.dsl.proto.tuner_pb2": ("TuneArgs",),
     "stoker.runner": ("LocalDagRunner", "Run"),
     "stoker.task": ("Workers",),
-    "stoker.user_module.fn_args": ("DataAccessor", "FnArgs"),
-    "stoker.user_module.warm_start": ("WarmStart", "warm_start"),
-    "stoker.watching": ("checkpoint", "log_metrics"),
+    "stoker.user_code.fn_args": ("DataAccessor", "FnArgs"),
+    "stoker.user_code.warm_start": ("WarmStart", "warm_start"),
+    "stoker.training": ("checkpoint", "log_metrics"),
 }
 # A pipeline file names tfma.EvalConfig and its parts, which an installed TFMA may lack.
 _provide_tfma()

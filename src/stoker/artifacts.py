@@ -9,7 +9,7 @@ import abc
 import enum
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 __all__ = [
     "STANDARD_TYPES",
     "Artifact",
+    "ArtifactMap",
     "Boolean",
     "Bytes",
     "DataView",
@@ -49,6 +50,7 @@ __all__ = [
     "artifact_class",
     "decode_split_names",
     "encode_split_names",
+    "every",
     "get_split_uri",
     "get_split_uris",
 ]
@@ -565,6 +567,15 @@ def artifact_class(
         return known
     declared = {name: Property(kind) for name, kind in (properties or {}).items()}
     return type(type_name, (Artifact,), {"TYPE_NAME": type_name, "PROPERTIES": declared})
+
+
+ArtifactMap = Mapping[str, list[Artifact]]
+"""Artifacts by the key of an input or output."""
+
+
+def every(artifacts: ArtifactMap) -> Iterator[Artifact]:
+    """All artifacts under all keys."""
+    return (artifact for many in artifacts.values() for artifact in many)
 
 
 def encode_split_names(splits: Sequence[str]) -> str:

@@ -6,14 +6,13 @@ interpreter, or on another machine.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
-from stoker.artifacts import Artifact, artifact_class
+from stoker.artifacts import Artifact, ArtifactMap, artifact_class
 
 __all__ = [
-    "ArtifactMap",
     "Cluster",
     "Environment",
     "Failure",
@@ -21,10 +20,8 @@ __all__ = [
     "Outcome",
     "Task",
     "Workers",
-    "every",
 ]
 
-ArtifactMap = Mapping[str, list[Artifact]]
 Cluster = Literal["all-reduce", "servers", "estimator", "own"]
 """How a gang's processes work together: MultiWorkerMirroredStrategy, ParameterServerStrategy, an
 Estimator, or whatever the user's code makes of TF_CONFIG."""
@@ -206,11 +203,6 @@ class Outcome:
         if record["failure"]:
             record["failure"] = Failure(**record["failure"])
         return cls(**record)
-
-
-def every(artifacts: ArtifactMap) -> Iterator[Artifact]:
-    """All artifacts under all keys."""
-    return (artifact for many in artifacts.values() for artifact in many)
 
 
 def _artifacts_to_json(artifacts: ArtifactMap) -> dict[str, list[dict[str, Any]]]:

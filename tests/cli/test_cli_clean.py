@@ -7,9 +7,9 @@ import pytest
 
 from stoker.dsl import Pipeline
 from stoker.errors import StepFailed
-from stoker.held_dirs import hold
-from stoker.liveness import hold_run_lock
 from stoker.metadata.store import Store
+from stoker.storage.held_dirs import hold
+from stoker.storage.liveness import hold_run_lock
 
 
 @pytest.fixture

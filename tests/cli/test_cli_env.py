@@ -2,7 +2,7 @@
 import pytest
 
 from stoker.cli.doctor import findings
-from stoker.environments import RECIPES
+from stoker.launchers.interpreters import RECIPES
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_one_that_nobody_knows_is_wrong_usage(stoker):
 
 
 def test_one_that_cannot_be_made_fails_and_says_why(stoker, monkeypatch):
-    monkeypatch.setattr("stoker.environments.kept.find_python", lambda _: None)
+    monkeypatch.setattr("stoker.launchers.interpreters.venvs.find_python", lambda _: None)
     result = stoker("env", "create", "tf-1.15")
     assert result.code == 1
     assert "'tf-1.15' needs Python 3.7" in result.err

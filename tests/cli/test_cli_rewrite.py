@@ -7,7 +7,7 @@ from stoker.components.rewriter import Rewriter, raw_examples
 from stoker.components.trainer.component import Trainer
 from stoker.components.transform.component import Transform
 from stoker.dsl import Channel
-from stoker.rewriting.report import Report
+from stoker.models.rewriting.report import Report
 from stoker.views.models import formats_tables
 
 REPORT = Report(

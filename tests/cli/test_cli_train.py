@@ -9,7 +9,7 @@ import pytest
 from stoker.cli.train import read_data, training_pipeline
 from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
 from stoker.components.importer import Importer
-from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 
 PENGUIN = Path(__file__).parents[2] / "examples" / "penguin"
 

@@ -64,7 +64,7 @@ BOTH = (
     + """
 
 def run_fn(fn_args):
-    from stoker.compat.io_utils import write_string_file
+    from stoker.stand_ins.tfx.io_utils import write_string_file
     write_string_file(fn_args.serving_model_dir + '/who.txt', 'run_fn')
 """
 )

@@ -17,7 +17,7 @@ from tfx.dsl.component.experimental.decorators import component
 from tfx.types.standard_artifacts import Examples, Model
 from training import write
 
-from stoker.environments import RECIPES, create, find_python
+from stoker.launchers.interpreters import RECIPES, create, find_python
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.usefixtures("warm")]
 

@@ -9,7 +9,7 @@ import pytest
 from training import train
 
 from stoker import Rewriter, StepFailed, Trainer
-from stoker.rewriting.report import Report
+from stoker.models.rewriting.report import Report
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.usefixtures("warm")]
 

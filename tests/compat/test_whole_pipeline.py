@@ -14,7 +14,7 @@ import pytest
 from evaluation import tfma_overlay
 
 from stoker.cli import main
-from stoker.examples.tfrecord import read_records
+from stoker.data.tfrecord import read_records
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from stoker.artifacts import Examples, encode_split_names
+from stoker.data.tfrecord import write_records
 from stoker.dsl import Channel
-from stoker.examples.tfrecord import write_records
-from stoker.proto.example_pb2 import Example
+from stoker.dsl.proto.example_pb2 import Example
 
 COLORS = ("red", "green", "blue")
 

@@ -4,9 +4,9 @@
 from pathlib import Path
 
 from stoker.artifacts import Examples, Model, ModelBlessing, encode_split_names
+from stoker.data.tfrecord import write_records
 from stoker.dsl import Channel
-from stoker.examples.tfrecord import write_records
-from stoker.proto.example_pb2 import Example
+from stoker.dsl.proto.example_pb2 import Example
 
 
 def save_model(folder):

@@ -10,11 +10,11 @@ from served_models import (
 )
 
 from stoker.components.bulk_inferrer import BulkInferrer, Executor
+from stoker.data.tfrecord import read_records
 from stoker.dsl import Pipeline
+from stoker.dsl.proto.bulk_inferrer_pb2 import DataSpec, ModelSpec, OutputExampleSpec
+from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import StokerError
-from stoker.examples.tfrecord import read_records
-from stoker.proto.bulk_inferrer_pb2 import DataSpec, ModelSpec, OutputExampleSpec
-from stoker.proto.example_pb2 import Example
 from stoker.runner import LocalDagRunner
 
 pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]

@@ -9,13 +9,13 @@ from served_models import model_channel
 
 from stoker.components.evaluator import Evaluator, Executor
 from stoker.components.pusher import Pusher
+from stoker.data.columns import ColumnWriter
+from stoker.data.decode import decode
+from stoker.data.tfrecord import read_records, write_records
 from stoker.dsl import Pipeline
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import MissingPart, StokerError
 from stoker.evaluation.results import read_metrics, read_validation
-from stoker.examples.columns import ColumnWriter
-from stoker.examples.decode import decode
-from stoker.examples.tfrecord import read_records, write_records
-from stoker.proto.eval_config_pb2 import EvalConfig
 from stoker.runner import LocalDagRunner
 
 pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
@@ -159,7 +159,7 @@ def test_columns_are_read_where_there_are_some_and_say_the_same(tmp_path, model,
     with ColumnWriter(shard) as writer:
         for batch in decode(read_records(shard)):
             writer.write(batch)
-    monkeypatch.delattr("stoker.components.scoring.decode")
+    monkeypatch.delattr("stoker.models.scoring.decode")
 
     mapped, _ = evaluate(tmp_path / "mapped", step, examples=examples, model=model)
 

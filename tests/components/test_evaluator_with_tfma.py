@@ -8,8 +8,8 @@ import pytest
 from evaluated_models import labelled_examples, save_compiled
 from evaluation import tfma_overlay
 
-from stoker.examples.tfrecord import write_records
-from stoker.proto.example_pb2 import Example
+from stoker.data.tfrecord import write_records
+from stoker.dsl.proto.example_pb2 import Example
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 

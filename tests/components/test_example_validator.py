@@ -11,9 +11,9 @@ from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.dsl import Channel, Pipeline
 from stoker.errors import BadData, StepFailed
-from stoker.examples.anomalies import read_anomalies
-from stoker.examples.statistics import compute_statistics, write_statistics
 from stoker.runner import LocalDagRunner
+from stoker.statistics.anomalies import read_anomalies
+from stoker.statistics.statistics import compute_statistics, write_statistics
 
 BYTES = pa.large_list(pa.large_binary())
 SCHEMA = """

@@ -13,9 +13,9 @@ from served_models import examples_channel, model_channel
 from stoker.artifacts import Model
 from stoker.components.infra_validator import InfraValidator
 from stoker.components.pusher import Pusher
+from stoker.data.tfrecord import read_records
 from stoker.dsl import Channel, Pipeline
 from stoker.errors import StepFailed
-from stoker.examples.tfrecord import read_records
 from stoker.runner import LocalDagRunner
 
 pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]

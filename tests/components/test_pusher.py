@@ -13,7 +13,7 @@ from stoker.artifacts import InfraBlessing, Model, ModelBlessing, PushedModel
 from stoker.components.importer import Importer
 from stoker.components.pusher import Executor, Pusher, next_version, push
 from stoker.dsl import Channel, ExecutorClassSpec, Pipeline, RuntimeParameter
-from stoker.proto.pusher_pb2 import PushDestination
+from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.runner import LocalDagRunner
 
 PUSH = "import sys; from stoker.components.pusher import push; push(*sys.argv[1:])"

@@ -13,10 +13,10 @@ from stoker.components.resolver import (
     SpanRangeStrategy,
 )
 from stoker.dsl import Channel, InputArtifact, OutputArtifact, Parameter, Pipeline, component
+from stoker.dsl.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
 from stoker.launchers.in_process import InProcess
 from stoker.metadata.config import sqlite_metadata_connection_config
 from stoker.metadata.store import Store
-from stoker.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
 from stoker.runner import LocalDagRunner
 
 

@@ -15,7 +15,7 @@ from stoker.dsl import (
     as_channel,
     union,
 )
-from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 
 
 class FitSpec(ComponentSpec):

@@ -13,7 +13,7 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 
 import tensorflow_model_analysis as tfma
 
-from stoker.components.scoring import scored_batches
+from stoker.dsl.proto.evaluation_pb2 import ValidationFailure
 from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import measure, plan_of
 from stoker.evaluation.results import (
@@ -25,7 +25,7 @@ from stoker.evaluation.results import (
 from stoker.evaluation.slices import named
 from stoker.evaluation.thresholds import validate
 from stoker.evaluation.with_tfma import evaluate_with_tfma
-from stoker.proto.evaluation_pb2 import ValidationFailure
+from stoker.models.scoring import scored_batches
 
 
 def main(folder: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 import tfma_overlay
 from components.evaluated_models import labelled_examples, save_classifier, save_opposite
 
+from stoker.data.tfrecord import write_records
 from stoker.evaluation.metrics import METRICS
-from stoker.examples.tfrecord import write_records
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from sklearn import metrics as sklearn
 
+from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.errors import BadData
 from stoker.evaluation.metrics import METRICS, NeedsTfma, metric_of
 from stoker.evaluation.statistics import Scored, Totals
-from stoker.proto.eval_config_pb2 import MetricConfig
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(2, size=500)

@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
+from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import BadData
 from stoker.evaluation.features import Feature
 from stoker.evaluation.slices import Slicer, fits
-from stoker.proto.eval_config_pb2 import SlicingSpec
 
 COLOR = Feature(np.array([b"red", b"blue", b"red"], object), np.array([1, 1, 1]))
 SIZE = Feature.of_rows(np.array([[1], [2], [1]]))

@@ -9,7 +9,7 @@ import time
 from stoker.artifacts import Examples
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline, as_channel
-from stoker.proto.trainer_pb2 import TrainArgs
+from stoker.dsl.proto.trainer_pb2 import TrainArgs
 from stoker.runner import LocalDagRunner
 from stoker.task import Workers
 

@@ -21,11 +21,11 @@ from stoker.components.importer import Importer
 from stoker.components.trainer.component import Trainer
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.pipeline import Pipeline
-from stoker.environments import Interpreter
-from stoker.environments.interpreters import inspect_python
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.errors import StepFailed, StokerError
 from stoker.launchers.in_process import InProcess
-from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.launchers.interpreters import Interpreter
+from stoker.launchers.interpreters.finding import inspect_python
 from stoker.runner import LocalDagRunner
 
 pytestmark = pytest.mark.slow
@@ -192,8 +192,8 @@ def test_ctrl_c_ends_the_guest_too(pipeline, tmp_path):
 
 def _fill(data):
     """Examples, for the statistics that `stoker train` computes."""
-    from stoker.examples.tfrecord import write_records
-    from stoker.proto.example_pb2 import Example
+    from stoker.data.tfrecord import write_records
+    from stoker.dsl.proto.example_pb2 import Example
 
     example = Example()
     example.features.feature["x"].float_list.value.append(1.0)
@@ -226,7 +226,7 @@ def test_the_files_it_loaded_and_its_versions_are_in_the_cache_key(
     (tmp_path / "late.py").write_text("VALUE = 22\n")
     assert said_by(LocalDagRunner().run(built)) == {"found": 22}
     newer = Interpreter(path=OTHER, version="3.99.0", tensorflow="")
-    for place in ("stoker.environments.kept", "stoker.cache"):
+    for place in ("stoker.launchers.interpreters.venvs", "stoker.runner.cache"):
         monkeypatch.setattr(f"{place}.inspect_python", lambda _: newer)
     capfd.readouterr()
     LocalDagRunner().run(built)

@@ -4,10 +4,9 @@
 import sys
 from collections.abc import Mapping
 
-from stoker.artifacts import Artifact, Examples, Model, ModelRun
+from stoker.artifacts import Artifact, ArtifactMap, Examples, Model, ModelRun
 from stoker.metadata import StoreConfig, sqlite_metadata_connection_config
 from stoker.metadata.store import Store
-from stoker.task import ArtifactMap
 
 GENERATOR = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
 TRAINER = "tfx.components.trainer.component.Trainer"

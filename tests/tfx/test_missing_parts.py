@@ -4,8 +4,8 @@ import importlib
 import pytest
 from tfx import v1
 
-from stoker.compat.missing import MODULES
 from stoker.errors import MissingPart
+from stoker.stand_ins.tfx.missing import MODULES
 
 NAMES = {
     "tfx.components.ModelValidator": "Use Evaluator",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tfx
 
-from stoker.compat.missing import MODULES
+from stoker.stand_ins.tfx.missing import MODULES
 
 ROOT = Path(tfx.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))

@@ -21,11 +21,11 @@ from stoker.artifacts import (
     Schema,
     TunerResults,
 )
-from stoker.examples.anomalies import find_anomalies, write_anomalies
-from stoker.examples.encode import encode
-from stoker.examples.schema import infer_schema, write_schema
-from stoker.examples.statistics import compute_statistics, write_statistics
-from stoker.examples.tfrecord import write_records
+from stoker.data.encode import encode
+from stoker.data.tfrecord import write_records
+from stoker.statistics.anomalies import find_anomalies, write_anomalies
+from stoker.statistics.schema import infer_schema, write_schema
+from stoker.statistics.statistics import compute_statistics, write_statistics
 from stoker.views.html import html_page, html_view
 from stoker.views.tables import tables_of
 

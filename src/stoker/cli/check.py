@@ -20,8 +20,8 @@ from google.protobuf.message import Message
 from stoker.cli.options import json_option
 from stoker.cli.printing import print_json
 from stoker.errors import MissingPart
-from stoker.user_module.imports import import_statements, scan
-from stoker.user_module.keras_choice import choose_keras, users_environ
+from stoker.user_code.imports import import_statements, scan
+from stoker.user_code.keras_choice import choose_keras, users_environ
 
 __all__ = ["Problem", "check", "problems_in"]
 

@@ -15,10 +15,10 @@ from stoker.cli.lookup import roots
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_path, readable_size
 from stoker.cli.stores import with_store
-from stoker.held_dirs import is_held
-from stoker.liveness import is_alive
-from stoker.manifest import manifest_file
 from stoker.metadata.store import Store
+from stoker.storage.held_dirs import is_held
+from stoker.storage.liveness import is_alive
+from stoker.storage.manifest import manifest_file
 
 __all__ = ["Leftover", "clean", "leftovers"]
 

@@ -16,7 +16,7 @@ import click
 
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_size
-from stoker.environments import made
+from stoker.launchers.interpreters import made
 
 __all__ = ["Finding", "doctor", "findings"]
 

@@ -5,7 +5,7 @@ import click
 
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_path
-from stoker.environments import RECIPES, Made, create, made, remove
+from stoker.launchers.interpreters import RECIPES, Made, create, made, remove
 
 __all__ = ["env"]
 

@@ -7,9 +7,9 @@ import click
 
 from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
-from stoker.liveness import is_alive
 from stoker.metadata.records import EventType, Execution, Run
 from stoker.metadata.store import Store
+from stoker.storage.liveness import is_alive
 
 __all__ = [
     "find_artifact",

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from stoker.secrets import masked
+from stoker.metadata.masking import masked
 from stoker.views.table import Table, readable_path, readable_size
 
 __all__ = [

@@ -18,11 +18,11 @@ from stoker.components.importer import Importer
 from stoker.components.rewriter import Rewriter
 from stoker.dsl.component import Node
 from stoker.dsl.pipeline import Pipeline
-from stoker.layout import serving_model_dir
 from stoker.metadata.config import StoreConfig
 from stoker.metadata.store import Store
-from stoker.rewriting.targets import TARGETS
+from stoker.models.rewriting.targets import TARGETS
 from stoker.runner import LocalDagRunner
+from stoker.storage.layout import serving_model_dir
 from stoker.views.models import REPORTS, formats_tables
 
 __all__ = ["rewrite"]

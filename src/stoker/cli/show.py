@@ -30,10 +30,10 @@ from stoker.cli.printing import (
 )
 from stoker.cli.rewritings import rewritings
 from stoker.cli.stores import with_store
-from stoker.manifest import Manifest, manifest_file
+from stoker.metadata.masking import masked
 from stoker.metadata.records import Execution, Run
 from stoker.metadata.store import Store
-from stoker.secrets import masked
+from stoker.storage.manifest import Manifest, manifest_file
 from stoker.views.html import html_page
 from stoker.views.models import REPORTS
 from stoker.views.preview import preview

@@ -11,8 +11,8 @@ import click
 from sqlalchemy.exc import ArgumentError
 
 from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+from stoker.metadata.masking import masked
 from stoker.metadata.store import Store
-from stoker.secrets import masked
 
 __all__ = ["find_store", "with_store"]
 

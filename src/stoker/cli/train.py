@@ -21,10 +21,10 @@ from stoker.components.statistics_gen import StatisticsGen
 from stoker.components.trainer.component import Trainer
 from stoker.dsl.component import Node
 from stoker.dsl.pipeline import Pipeline
-from stoker.layout import serving_model_dir
-from stoker.proto.example_gen_pb2 import Input
-from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.dsl.proto.example_gen_pb2 import Input
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
+from stoker.storage.layout import serving_model_dir
 from stoker.task import Workers
 
 __all__ = ["read_data", "train", "training_pipeline"]

@@ -14,8 +14,8 @@ from stoker.cli.lookup import find_artifact
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_path
 from stoker.cli.stores import with_store
-from stoker.manifest import FileEntry, Manifest, manifest_file
 from stoker.metadata.store import Store
+from stoker.storage.manifest import FileEntry, Manifest, manifest_file
 
 __all__ = ["Damage", "damage", "verify"]
 

@@ -26,7 +26,6 @@ from stoker.artifacts import (
     decode_split_names,
     get_split_uris,
 )
-from stoker.components.blessing import is_blessed
 from stoker.dsl import (
     BaseComponent,
     BaseExecutor,
@@ -36,11 +35,12 @@ from stoker.dsl import (
     ExecutionParameter,
     ExecutorClassSpec,
 )
-from stoker.layout import serving_model_path
-from stoker.proto import bulk_inferrer_pb2
+from stoker.dsl.proto import bulk_inferrer_pb2
+from stoker.models.blessing import is_blessed
+from stoker.storage.layout import serving_model_path
 
 if TYPE_CHECKING:
-    from stoker.components.serving_model import ServingModel
+    from stoker.models.serving_model import ServingModel
 
 __all__ = ["BulkInferrer", "BulkInferrerSpec", "Executor"]
 
@@ -135,7 +135,7 @@ def _splits(
     examples: Sequence[Artifact], exec_properties: Mapping[str, Any]
 ) -> dict[str, list[str]]:
     """The files of each split that is asked for."""
-    from stoker.examples.files import matching_files
+    from stoker.data.files import matching_files
 
     given = exec_properties.get("data_spec") or "{}"
     wanted = json_format.Parse(given, bulk_inferrer_pb2.DataSpec()).example_splits
@@ -156,7 +156,7 @@ def _splits(
 
 def _load(input_dict: Artifacts, exec_properties: Mapping[str, Any]) -> "list[ServingModel]":
     """The model, once for each signature that it is asked by."""
-    from stoker.components.serving_model import ServingModel
+    from stoker.models.serving_model import ServingModel
 
     if not input_dict.get("model"):
         raise ValueError("BulkInferrer has no model. Give it model=trainer.outputs['model'].")
@@ -170,8 +170,8 @@ def _load(input_dict: Artifacts, exec_properties: Mapping[str, Any]) -> "list[Se
 def _write_logs(
     models: "Sequence[ServingModel]", splits: Mapping[str, list[str]], output: Artifact
 ) -> None:
-    from stoker.components.predictions import prediction_logs
-    from stoker.examples.tfrecord import write_records
+    from stoker.data.tfrecord import write_records
+    from stoker.models.predictions import prediction_logs
 
     files = [path for paths in splits.values() for path in paths]
     write_records(os.path.join(output.uri, _LOGS), prediction_logs(models, _batches(files)))
@@ -183,8 +183,8 @@ def _write_examples(
     output_example_spec: str,
     output: Examples,
 ) -> None:
-    from stoker.components.predictions import examples_with_predictions, features_of
-    from stoker.examples.tfrecord import write_records
+    from stoker.data.tfrecord import write_records
+    from stoker.models.predictions import examples_with_predictions, features_of
 
     spec = json_format.Parse(output_example_spec, bulk_inferrer_pb2.OutputExampleSpec())
     features = features_of(spec, models)
@@ -195,7 +195,7 @@ def _write_examples(
 
 
 def _batches(files: Sequence[str]) -> Iterator[list[bytes]]:
-    from stoker.examples.tfrecord import read_records
+    from stoker.data.tfrecord import read_records
 
     records = itertools.chain.from_iterable(map(read_records, files))
     while batch := list(itertools.islice(records, _BATCH_ROWS)):

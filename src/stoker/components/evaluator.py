@@ -24,7 +24,6 @@ from stoker.artifacts import (
     Schema,
     get_split_uris,
 )
-from stoker.components.blessing import give_verdict
 from stoker.dsl import (
     BaseComponent,
     BaseExecutor,
@@ -35,6 +34,8 @@ from stoker.dsl import (
     ExecutorClassSpec,
 )
 from stoker.dsl.component import UserCode
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
+from stoker.dsl.proto.evaluator_pb2 import FeatureSlicingSpec
 from stoker.errors import MissingPart
 from stoker.evaluation.config import (
     EVAL,
@@ -45,9 +46,8 @@ from stoker.evaluation.config import (
     with_defaults,
 )
 from stoker.evaluation.tfma import tfma_is_installed
-from stoker.layout import eval_model_dir, eval_model_path, serving_model_path
-from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
-from stoker.proto.evaluator_pb2 import FeatureSlicingSpec
+from stoker.models.blessing import give_verdict
+from stoker.storage.layout import eval_model_dir, eval_model_path, serving_model_path
 
 if TYPE_CHECKING:
     from stoker.evaluation.compiled import Compiled
@@ -259,7 +259,7 @@ def _folder(spec: ModelSpec, model: Artifact) -> str:
 
 
 def _files(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
-    from stoker.examples.files import matching_files
+    from stoker.data.files import matching_files
 
     return [
         path
@@ -270,20 +270,20 @@ def _files(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
 
 
 def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
-    from stoker.examples.schema import SCHEMA_FILE
+    from stoker.statistics.schema import SCHEMA_FILE
 
     schemas = input_dict.get("schema")
     return os.path.join(schemas[0].uri, SCHEMA_FILE) if schemas else None
 
 
 def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
-    from stoker.components.scoring import missing_function, scored_batches
     from stoker.evaluation.checks import check_examples, check_threshold_names
     from stoker.evaluation.engine import measure
     from stoker.evaluation.results import write_evaluation
     from stoker.evaluation.route import choose_engine
     from stoker.evaluation.thresholds import validate
     from stoker.evaluation.with_tfma import evaluate_with_tfma
+    from stoker.models.scoring import missing_function, scored_batches
 
     custom = _custom_functions(exec_properties)
     hidden = None if custom else missing_function(job.config, job.models)
@@ -329,15 +329,15 @@ def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
 
 def _brought_by(folder: str) -> "Compiled":
     """The metrics that come with a model."""
-    from stoker.components.eval_saved_model import eval_saved_model
     from stoker.evaluation.compiled import compiled_with
+    from stoker.models.eval_saved_model import eval_saved_model
 
     model = eval_saved_model(folder)
     return model.compiled if model else compiled_with(folder)
 
 
 def _refuse_eval_saved_models(models: Mapping[str, str]) -> None:
-    from stoker.components.eval_saved_model import eval_saved_model
+    from stoker.models.eval_saved_model import eval_saved_model
 
     for folder in models.values():
         if eval_saved_model(folder):
@@ -349,7 +349,7 @@ def _refuse_eval_saved_models(models: Mapping[str, str]) -> None:
 
 def _custom_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
     """Those of TFMA's two functions that the user's module defines, by name."""
-    from stoker.user_module.loader import load_module_file
+    from stoker.user_code.loader import load_module_file
 
     file, dotted = exec_properties.get("module_file"), exec_properties.get("module_path")
     if not (file or dotted):

@@ -17,7 +17,7 @@ from stoker.dsl import (
     RuntimeParameter,
 )
 from stoker.errors import BadData
-from stoker.layout import only_file
+from stoker.storage.layout import only_file
 
 if TYPE_CHECKING:
     from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
@@ -54,7 +54,7 @@ class ExampleValidator(BaseComponent):
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.example_validator:ValidatorExecutor")
     TYPE_NAME = "tfx.components.example_validator.component.ExampleValidator"
     BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.examples.anomalies", "stoker.examples.schema")
+    PRELOAD = ("stoker.statistics.anomalies", "stoker.statistics.schema")
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class ValidatorExecutor(BaseExecutor):
         output_dict: dict[str, list[Artifact]],
         exec_properties: dict[str, Any],
     ) -> None:
-        from stoker.examples.anomalies import ANOMALIES_FILE, has_anomalies, write_anomalies
+        from stoker.statistics.anomalies import ANOMALIES_FILE, has_anomalies, write_anomalies
 
         (statistics,), (anomalies,) = input_dict["statistics"], output_dict["anomalies"]
         assert isinstance(statistics, ExampleStatistics)
@@ -118,8 +118,8 @@ def _find(
     input_dict: dict[str, list[Artifact]], splits: list[str], environment: str | None
 ) -> "dict[str, anomalies_pb2.Anomalies]":
     """The anomalies of each split."""
-    from stoker.examples.anomalies import find_anomalies
-    from stoker.examples.schema import read_schema
+    from stoker.statistics.anomalies import find_anomalies
+    from stoker.statistics.schema import read_schema
 
     schema = read_schema(only_file(input_dict["schema"][0].uri))
     return {
@@ -138,7 +138,7 @@ def _statistics(
     artifacts: list[Artifact] | None, split: str
 ) -> "statistics_pb2.DatasetFeatureStatisticsList | None":
     """The statistics of a split, or of the only one there is, if there are any."""
-    from stoker.examples.statistics import STATISTICS_FILE, read_statistics
+    from stoker.statistics.statistics import STATISTICS_FILE, read_statistics
 
     if not artifacts:
         return None
@@ -150,7 +150,7 @@ def _statistics(
 
 
 def _summary(anomalies: "anomalies_pb2.Anomalies") -> str:
-    from stoker.examples.anomalies import told
+    from stoker.statistics.anomalies import told
 
     lines = told(anomalies)
     if not lines:

@@ -8,7 +8,7 @@ from stoker.artifacts import Artifact, PropertyValue
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import RuntimeParameter, substitute
-from stoker.manifest import describe
+from stoker.storage.manifest import describe
 
 __all__ = ["Importer", "ImporterNode"]
 

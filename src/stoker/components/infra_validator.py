@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from google.protobuf import json_format
 
 from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
-from stoker.components.blessing import give_verdict
 from stoker.dsl import (
     BaseComponent,
     BaseExecutor,
@@ -23,11 +22,12 @@ from stoker.dsl import (
     ExecutionParameter,
     ExecutorClassSpec,
 )
-from stoker.layout import serving_model_path
-from stoker.proto import infra_validator_pb2
+from stoker.dsl.proto import infra_validator_pb2
+from stoker.models.blessing import give_verdict
+from stoker.storage.layout import serving_model_path
 
 if TYPE_CHECKING:
-    from stoker.components.model_servers import Request
+    from stoker.models.model_servers import Request
 
 __all__ = ["Executor", "InfraValidator", "InfraValidatorSpec"]
 
@@ -97,7 +97,7 @@ class Executor(BaseExecutor):
     def Do(  # noqa: D102
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
-        from stoker.components.model_servers import Unservable, choose_server
+        from stoker.models.model_servers import Unservable, choose_server
 
         (model,), (blessing,) = input_dict["model"], output_dict["blessing"]
         folder = serving_model_path(model.uri)
@@ -131,9 +131,9 @@ def _requests(
     input_dict: Artifacts, folder: str, asked: infra_validator_pb2.RequestSpec
 ) -> "list[Request]":
     """The first examples of the split, for each signature that is to be called."""
-    from stoker.components.model_servers import requests_for
-    from stoker.examples.files import matching_files
-    from stoker.examples.tfrecord import read_records
+    from stoker.data.files import matching_files
+    from stoker.data.tfrecord import read_records
+    from stoker.models.model_servers import requests_for
 
     (examples,) = input_dict["examples"]
     assert isinstance(examples, Examples)
@@ -148,7 +148,7 @@ def _stamp(folder: str, requests: "list[Request]", blessing: Artifact) -> None:
     """Keep a copy of the model that brings its own requests to warm it up."""
     from tensorflow_serving.apis import prediction_log_pb2
 
-    from stoker.examples.tfrecord import write_records
+    from stoker.data.tfrecord import write_records
 
     stamped = os.path.join(blessing.uri, "stamped_model")
     shutil.copytree(folder, stamped)

@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 from google.protobuf import json_format
 
 from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
-from stoker.components.blessing import Marker, is_blessed
 from stoker.dsl import (
     BaseComponent,
     BaseExecutor,
@@ -28,9 +27,10 @@ from stoker.dsl import (
     ExecutionParameter,
     ExecutorClassSpec,
 )
-from stoker.layout import serving_model_path
-from stoker.manifest import seal
-from stoker.proto.pusher_pb2 import PushDestination
+from stoker.dsl.proto.pusher_pb2 import PushDestination
+from stoker.models.blessing import Marker, is_blessed
+from stoker.storage.layout import serving_model_path
+from stoker.storage.manifest import seal
 
 __all__ = ["Executor", "Pusher", "PusherSpec", "next_version", "push"]
 

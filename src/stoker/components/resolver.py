@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 from stoker.artifacts import Artifact, Model, ModelBlessing
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import Node
-from stoker.proto.range_config_pb2 import RangeConfig
+from stoker.dsl.proto.range_config_pb2 import RangeConfig
 
 __all__ = [
     "LatestArtifactStrategy",

@@ -14,8 +14,8 @@ from stoker.dsl.component import (
     ExecutionParameter,
 )
 from stoker.dsl.executor import BaseExecutor, ExecutorClassSpec
-from stoker.layout import serving_model_dir, serving_model_path
-from stoker.rewriting.targets import check_targets, removed_on_failure, rewrite
+from stoker.models.rewriting.targets import check_targets, removed_on_failure, rewrite
+from stoker.storage.layout import serving_model_dir, serving_model_path
 
 __all__ = ["Executor", "Rewriter", "RewriterSpec", "eval_files", "raw_examples"]
 
@@ -39,7 +39,7 @@ class RewriterSpec(ComponentSpec):
 class Rewriter(BaseComponent):
     """Rewrites a model to the formats in `to`; each is an output, a Model of the format's name.
 
-    They are names in `stoker.rewriting.targets.TARGETS`: "tflite", "tflite_int8", "tfjs", "onnx", …
+    They are names in `models.rewriting.targets.TARGETS`: "tflite", "tflite_int8", "tfjs", "onnx", …
     The files are in `Format-Serving/`, where a Pusher finds them, with a `rewriting.json`.
 
     The models are compared on the `splits` of `examples`, which should be the raw ones if the model

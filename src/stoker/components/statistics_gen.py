@@ -16,7 +16,7 @@ from stoker.dsl import (
     ExecutionParameter,
     ExecutorClassSpec,
 )
-from stoker.layout import only_file
+from stoker.storage.layout import only_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ class StatisticsGenSpec(ComponentSpec):
 class StatisticsGen(BaseComponent):
     """Counts, histograms and top values of every feature.
 
-    `stats_options` is a dict with fields of `stoker.examples.statistics.StatisticsOptions`, which
+    `stats_options` is a dict with fields of `stoker.statistics.statistics.StatisticsOptions`, which
     are fields of TFDV's StatsOptions. `input_data` is an old name of `examples`.
     """
 
@@ -49,7 +49,7 @@ class StatisticsGen(BaseComponent):
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.statistics_gen:StatisticsExecutor")
     TYPE_NAME = "tfx.components.statistics_gen.component.StatisticsGen"
     BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.examples.columns", "stoker.examples.statistics")
+    PRELOAD = ("stoker.data.columns", "stoker.statistics.statistics")
 
     def __init__(
         self,
@@ -84,8 +84,8 @@ class StatisticsExecutor(BaseExecutor):
         output_dict: dict[str, list[Artifact]],
         exec_properties: dict[str, Any],
     ) -> None:
-        from stoker.examples.schema import read_schema
-        from stoker.examples.statistics import (
+        from stoker.statistics.schema import read_schema
+        from stoker.statistics.statistics import (
             STATISTICS_FILE,
             StatisticsOptions,
             compute_statistics,
@@ -108,8 +108,8 @@ class StatisticsExecutor(BaseExecutor):
 
 def _batches(folder: str) -> "Iterator[pa.RecordBatch]":
     """The examples of a split, one shard after the other, so that only one is in memory."""
-    from stoker.examples.columns import read_batches
-    from stoker.examples.files import matching_files
+    from stoker.data.columns import read_batches
+    from stoker.data.files import matching_files
 
     for shard in matching_files(os.path.join(folder, "*")):
         yield from read_batches([shard])

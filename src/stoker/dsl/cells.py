@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 
-from stoker.definitions import definition_in
+from stoker.dsl.definitions import definition_in
 
 __all__ = ["file_of_cells"]
 

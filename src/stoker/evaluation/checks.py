@@ -7,13 +7,13 @@ Asking the models of all examples costs little beside what TFMA does with them.
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import BadData
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.engine import Batch
 from stoker.evaluation.features import did_you_mean, no_such_feature, refuse_nan
 from stoker.evaluation.labels import labels_of
 from stoker.evaluation.metrics import NeedsTfma, metric_of, name_of
-from stoker.proto.eval_config_pb2 import EvalConfig
 
 __all__ = ["check_examples", "check_names", "check_threshold_names"]
 

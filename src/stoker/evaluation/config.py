@@ -7,7 +7,7 @@ from typing import Any
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from stoker.proto.eval_config_pb2 import EvalConfig, MetricsSpec, MetricThreshold, ModelSpec
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig, MetricsSpec, MetricThreshold, ModelSpec
 
 __all__ = [
     "BASELINE",

@@ -12,6 +12,7 @@ import numpy as np
 from google.protobuf.message import Message
 from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.errors import BadData
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
@@ -20,7 +21,6 @@ from stoker.evaluation.labels import labels_of
 from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, metric_of
 from stoker.evaluation.slices import SliceKey, Slicer
 from stoker.evaluation.statistics import RecordStatistic, RecordTotals, Scored, Statistic, Totals
-from stoker.proto.eval_config_pb2 import EvalConfig, ModelSpec
 
 __all__ = ["Batch", "Measured", "MetricId", "Plan", "measure", "named_metrics", "plan_of"]
 

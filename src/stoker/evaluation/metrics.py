@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.evaluation.areas import area_under_curve
 from stoker.evaluation.features import did_you_mean
 from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
@@ -27,7 +28,6 @@ from stoker.evaluation.statistics import (
     pairs,
     totals_of,
 )
-from stoker.proto.eval_config_pb2 import MetricConfig
 
 __all__ = ["METRICS", "Metric", "NeedsTfma", "RecordMetric", "metric_of", "name_of"]
 

@@ -14,17 +14,17 @@ from pathlib import Path
 
 from google.protobuf import json_format
 
-from stoker.evaluation.engine import Measured, MetricId
-from stoker.evaluation.slices import SliceKey as OurSliceKey
-from stoker.examples.tfrecord import read_records, write_records
-from stoker.proto.eval_config_pb2 import EvalConfig
-from stoker.proto.evaluation_pb2 import (
+from stoker.data.tfrecord import read_records, write_records
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig
+from stoker.dsl.proto.evaluation_pb2 import (
     EvalRun,
     MetricKey,
     MetricsForSlice,
     SliceKey,
     ValidationResult,
 )
+from stoker.evaluation.engine import Measured, MetricId
+from stoker.evaluation.slices import SliceKey as OurSliceKey
 
 __all__ = [
     "EVAL_CONFIG",

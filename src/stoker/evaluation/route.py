@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import MissingPart
 from stoker.evaluation.checks import check_names
 from stoker.evaluation.compiled import Compiled
@@ -11,7 +12,6 @@ from stoker.evaluation.engine import Plan, named_metrics, plan_of
 from stoker.evaluation.metrics import NeedsTfma
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.evaluation.thresholds import check_thresholds
-from stoker.proto.eval_config_pb2 import EvalConfig
 
 __all__ = ["Route", "check_config", "choose_engine"]
 

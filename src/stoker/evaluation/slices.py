@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import BadData
 from stoker.evaluation.features import Feature, Features, no_such_feature
-from stoker.proto.eval_config_pb2 import SlicingSpec
 
 __all__ = ["SliceKey", "Slicer", "fits", "named", "value_of"]
 

@@ -3,11 +3,11 @@
 
 from collections.abc import Iterator
 
+from stoker.dsl.proto.eval_config_pb2 import HIGHER_IS_BETTER, MetricThreshold
+from stoker.dsl.proto.evaluation_pb2 import MetricKey, ValidationResult
 from stoker.evaluation.engine import Measured, MetricId
 from stoker.evaluation.results import read_slice_key, sorted_slices
 from stoker.evaluation.slices import named
-from stoker.proto.eval_config_pb2 import HIGHER_IS_BETTER, MetricThreshold
-from stoker.proto.evaluation_pb2 import MetricKey, ValidationResult
 
 __all__ = ["failures", "metric_name", "metrics_table", "summary"]
 

@@ -5,24 +5,24 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stoker.evaluation.config import is_weighted
-from stoker.evaluation.engine import Measured, MetricId, Plan
-from stoker.evaluation.features import did_you_mean
-from stoker.evaluation.metrics import metric_of
-from stoker.evaluation.results import metric_key, slice_key
-from stoker.evaluation.slices import SliceKey, fits
-from stoker.proto.eval_config_pb2 import (
+from stoker.dsl.proto.eval_config_pb2 import (
     HIGHER_IS_BETTER,
     LOWER_IS_BETTER,
     GenericChangeThreshold,
     MetricThreshold,
     SlicingSpec,
 )
-from stoker.proto.evaluation_pb2 import (
+from stoker.dsl.proto.evaluation_pb2 import (
     MetricsValidationForSlice,
     SlicingDetails,
     ValidationResult,
 )
+from stoker.evaluation.config import is_weighted
+from stoker.evaluation.engine import Measured, MetricId, Plan
+from stoker.evaluation.features import did_you_mean
+from stoker.evaluation.metrics import metric_of
+from stoker.evaluation.results import metric_key, slice_key
+from stoker.evaluation.slices import SliceKey, fits
 
 __all__ = ["check_thresholds", "validate"]
 

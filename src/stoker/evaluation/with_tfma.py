@@ -4,9 +4,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.evaluation.metrics import name_of
-from stoker.examples.schema import read_schema
-from stoker.proto.eval_config_pb2 import EvalConfig
+from stoker.statistics.schema import read_schema
 
 __all__ = ["evaluate_with_tfma"]
 

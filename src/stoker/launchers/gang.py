@@ -21,10 +21,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from stoker.artifacts import Artifact
+from stoker.artifacts import Artifact, every
 from stoker.launchers import Watcher
-from stoker.task import Cluster, Failure, Member, Outcome, Task, Workers, every
-from stoker.user_module.cluster import BEAT_SECONDS, SIGN
+from stoker.launchers.heartbeat import BEAT_SECONDS, SIGN
+from stoker.task import Cluster, Failure, Member, Outcome, Task, Workers
 
 __all__ = [
     "LOST",

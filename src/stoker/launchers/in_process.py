@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from stoker.launchers import Watcher
 from stoker.launchers.template import prepare
 from stoker.launchers.worker import execute
-from stoker.progress import set_sink
 from stoker.task import Environment, Outcome, Task
+from stoker.training.progress import set_sink
 
 __all__ = ["InProcess"]
 

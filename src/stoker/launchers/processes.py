@@ -25,10 +25,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
-from stoker.environments import scrubbed
 from stoker.launchers import Watcher
 from stoker.launchers.gang import LOST, is_for_gang, run_gang
 from stoker.launchers.guests import guest_command, guest_request
+from stoker.launchers.interpreters import scrubbed
 from stoker.launchers.shares import free_addresses, shares
 from stoker.launchers.template import LENGTH_BYTES
 from stoker.task import Environment, Failure, Member, Outcome, Task, Workers

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from stoker.task import Task
-from stoker.user_module.fingerprint import files_of
-from stoker.user_module.imports import find_module, is_installed
+from stoker.user_code.fingerprint import files_of
+from stoker.user_code.imports import find_module, is_installed
 
 __all__ = ["Shipment", "packed", "unpacked"]
 

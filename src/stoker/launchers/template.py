@@ -23,13 +23,13 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from stoker.launchers.worker import execute
-from stoker.progress import set_sink
-from stoker.stopping import listening, stop_wanted
+from stoker.patches.keras_alias import alias_keras, prepare_keras
+from stoker.patches.tfma_names import provide_tfma
+from stoker.patches.tft_compat import tolerate_pop
 from stoker.task import Environment, Outcome
-from stoker.user_module.keras_alias import alias_keras, prepare_keras
-from stoker.user_module.logs import hush_libraries
-from stoker.user_module.tfma_names import provide_tfma
-from stoker.user_module.tft_compat import tolerate_pop
+from stoker.training.progress import set_sink
+from stoker.training.stopping import listening, stop_wanted
+from stoker.user_code.logs import hush_libraries
 
 __all__ = ["LENGTH_BYTES", "main"]
 

@@ -11,13 +11,13 @@ from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.errors import StokerError
+from stoker.launchers.heartbeat import enter_gang
+from stoker.patches.estimators import enable_estimators
 from stoker.task import Failure, Outcome, Task
-from stoker.user_module.cluster import enter_gang
-from stoker.user_module.estimators import enable_estimators
-from stoker.user_module.fingerprint import loaded_files
-from stoker.user_module.flags import take_over_flags
-from stoker.user_module.keras_choice import wrong_keras_hint
-from stoker.user_module.loader import load_object
+from stoker.user_code.fingerprint import loaded_files
+from stoker.user_code.flags import take_over_flags
+from stoker.user_code.keras_choice import wrong_keras_hint
+from stoker.user_code.loader import load_object
 
 __all__ = ["execute"]
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal, Self
 
-from stoker.artifacts import Artifact, State
+from stoker.artifacts import Artifact, ArtifactMap, State
 from stoker.errors import StoreError
 from stoker.metadata import load, queries, write
 from stoker.metadata import schema as db
@@ -29,7 +29,6 @@ from stoker.metadata.records import (
     Run,
 )
 from stoker.metadata.write import Properties
-from stoker.task import ArtifactMap
 
 __all__ = ["BaseType", "Store"]
 

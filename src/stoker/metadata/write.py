@@ -3,12 +3,12 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from stoker.artifacts import Artifact, PropertyType, PropertyValue, State
+from stoker.artifacts import Artifact, ArtifactMap, PropertyType, PropertyValue, State, every
 from stoker.errors import StoreError
 from stoker.metadata import load, queries
 from stoker.metadata import schema as db
@@ -16,7 +16,6 @@ from stoker.metadata.queries import PIPELINE, RUN
 from stoker.metadata.records import EventType, ExecutionState
 from stoker.metadata.schema import TypeKind
 from stoker.metadata.values import encode
-from stoker.task import ArtifactMap
 
 __all__ = [
     "Properties",
@@ -38,12 +37,6 @@ __all__ = [
 ]
 
 Properties = Mapping[str, PropertyValue]
-
-
-def every(artifacts: ArtifactMap) -> Iterator[Artifact]:
-    """Each artifact of each key."""
-    for found in artifacts.values():
-        yield from found
 
 
 # Types and properties

@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from typing import Any, NoReturn
 
-from stoker.artifacts import Artifact
+from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.pipeline import Pipeline
@@ -17,9 +17,8 @@ from stoker.metadata.config import StoreConfig
 from stoker.metadata.records import SKIPPED, Execution
 from stoker.notebook.result import ExecutionResult
 from stoker.notebook.shown import display
-from stoker.progress import Console
 from stoker.runner import run_step
-from stoker.task import ArtifactMap
+from stoker.training.progress import Console
 
 __all__ = ["InteractiveContext", "NotRunYet"]
 

@@ -15,8 +15,8 @@ from stoker.artifacts import (
     ModelRun,
     Schema,
 )
-from stoker.examples.statistics import read_statistics
-from stoker.layout import only_file
+from stoker.statistics.statistics import read_statistics
+from stoker.storage.layout import only_file
 from stoker.views.markup import framed, heading, page, table_view
 from stoker.views.model_views import (
     evaluation_view,

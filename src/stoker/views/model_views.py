@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from stoker.artifacts import Artifact
-from stoker.secrets import masked
+from stoker.metadata.masking import masked
 from stoker.views.charts import curves_chart
 from stoker.views.markup import card, cards, cells_table, colours_of, key, legend, table_view
 from stoker.views.models import (

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
-from stoker.examples.comparison import equal_width_histogram, words_of
-from stoker.examples.statistics import feature_name
+from stoker.statistics.comparison import equal_width_histogram, words_of
+from stoker.statistics.statistics import feature_name
 from stoker.views.charts import histogram_chart, words_chart
 from stoker.views.markup import card, cards, cells_table, colours_of, key, legend
 from stoker.views.tables import readable_number

@@ -8,14 +8,14 @@ import os
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.artifacts import Artifact, ExampleAnomalies, Examples, ExampleStatistics, Schema
-from stoker.examples.anomalies import read_anomalies, told
-from stoker.examples.comparison import equal_width_histogram
-from stoker.examples.files import matching_files
-from stoker.examples.schema import read_schema
-from stoker.examples.statistics import feature_name, read_statistics
-from stoker.examples.tfrecord import read_records
-from stoker.layout import only_file
-from stoker.proto.example_pb2 import Example, Feature
+from stoker.data.files import matching_files
+from stoker.data.tfrecord import read_records
+from stoker.dsl.proto.example_pb2 import Example, Feature
+from stoker.statistics.anomalies import read_anomalies, told
+from stoker.statistics.comparison import equal_width_histogram
+from stoker.statistics.schema import read_schema
+from stoker.statistics.statistics import feature_name, read_statistics
+from stoker.storage.layout import only_file
 from stoker.views.table import Table
 
 __all__ = [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of a pipeline."""
 
-from stoker.compat.missing import COMPONENTS, missing
+from stoker.stand_ins.tfx.missing import COMPONENTS, missing
 from stoker.components.bulk_inferrer import BulkInferrer
 from stoker.components.evaluator import Evaluator
 from stoker.components.example_gen import CsvExampleGen, FileBasedExampleGen, ImportExampleGen
@@ -15,6 +15,6 @@ from stoker.components.statistics_gen import StatisticsGen
 from stoker.components.trainer.component import Trainer
 from stoker.components.transform.component import Transform
 from stoker.components.tuner.component import Tuner, TunerFnResult
-from stoker.user_module.fn_args import DataAccessor, FnArgs
+from stoker.user_code.fn_args import DataAccessor, FnArgs
 
 __getattr__ = missing(__name__, COMPONENTS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a pipeline keeps its records."""
 
-from stoker.compat.missing import CONNECTIONS, missing
+from stoker.stand_ins.tfx.missing import CONNECTIONS, missing
 from stoker.metadata.config import (
     StoreConfig as ConnectionConfigType,
     sqlite_metadata_connection_config,

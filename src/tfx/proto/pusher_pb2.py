@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a Pusher puts a model."""
 
-from stoker.proto.pusher_pb2 import *
-from stoker.proto.pusher_pb2 import DESCRIPTOR
+from stoker.dsl.proto.pusher_pb2 import *
+from stoker.dsl.proto.pusher_pb2 import DESCRIPTOR

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Channels and what is in them."""
 
-from stoker.compat.channel_utils import *
+from stoker.stand_ins.tfx.channel_utils import *

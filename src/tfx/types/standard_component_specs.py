@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of the standard steps, and the keys in them."""
 
-from stoker.compat.component_keys import *
-from stoker.compat.missing import SPECS, missing
+from stoker.stand_ins.tfx.component_keys import *
+from stoker.stand_ins.tfx.missing import SPECS, missing
 from stoker.components.bulk_inferrer import BulkInferrerSpec
 from stoker.components.evaluator import EvaluatorSpec
 from stoker.components.example_gen import FileBasedExampleGenSpec

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole files in one call."""
 
-from stoker.compat.io_utils import *
+from stoker.stand_ins.tfx.io_utils import *

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON."""
 
-from stoker.compat.json_utils import *
+from stoker.stand_ins.tfx.json_utils import *

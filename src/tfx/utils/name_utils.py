@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes and functions by their dotted names."""
 
-from stoker.compat.name_utils import *
+from stoker.stand_ins.tfx.name_utils import *

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where things are inside a Model."""
 
-from stoker.compat.path_utils import *
+from stoker.stand_ins.tfx.path_utils import *

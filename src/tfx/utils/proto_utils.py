@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages to and from JSON."""
 
-from stoker.compat.proto_utils import *
+from stoker.stand_ins.tfx.proto_utils import *

@@ -3,8 +3,8 @@ import pytest
 
 from stoker.artifacts import Examples
 from stoker.components.example_gen.executor import CsvExecutor
-from stoker.examples.files import matching_files
-from stoker.examples.tfrecord import read_records
+from stoker.data.files import matching_files
+from stoker.data.tfrecord import read_records
 
 
 @pytest.fixture

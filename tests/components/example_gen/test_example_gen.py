@@ -29,15 +29,15 @@ from stoker.components.example_gen.executor import (
     ParquetExecutor,
     _imported,
 )
+from stoker.data.columns import read_columns
+from stoker.data.decode import read_table
+from stoker.data.encode import encode_feature
+from stoker.data.files import matching_files
+from stoker.data.tfrecord import write_records
 from stoker.dsl import BeamExecutorSpec, Channel
+from stoker.dsl.proto import example_gen_pb2
+from stoker.dsl.proto.example_pb2 import BytesList, Example, Feature, FloatList, Int64List
 from stoker.errors import BadData
-from stoker.examples.columns import read_columns
-from stoker.examples.decode import read_table
-from stoker.examples.encode import encode_feature
-from stoker.examples.files import matching_files
-from stoker.examples.tfrecord import write_records
-from stoker.proto import example_gen_pb2
-from stoker.proto.example_pb2 import BytesList, Example, Feature, FloatList, Int64List
 
 ALL = {"splits": [{"name": "all", "pattern": "*"}]}
 SPLITS = [{"name": "a", "hash_buckets": 1}, {"name": "b", "hash_buckets": 1}]
@@ -80,8 +80,8 @@ def test_each_row_lands_in_the_split_of_its_hash(data_dir, run, records):
     ids=["float", "word", "late", "long"],
 )
 def test_a_row_that_is_not_like_the_first_ones_changes_all(tmp_path, run, monkeypatch, last):
-    monkeypatch.setattr("stoker.examples.csv._BLOCK_BYTES", 1000)
-    monkeypatch.setattr("stoker.examples.shards._SHARD_BYTES", 5000)
+    monkeypatch.setattr("stoker.data.csv._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("stoker.data.shards._SHARD_BYTES", 5000)
     (tmp_path / "in").mkdir()
     rows = ["1,,x"] * 2000 + [last]
     (tmp_path / "in" / "rows.csv").write_text("\n".join(["a,b,c", *rows]))
@@ -315,7 +315,7 @@ def test_splits_that_cannot_be_are_refused_when_declared():
 
 def test_declaring_data_steps_loads_nothing_heavy():
     code = (
-        "import sys, stoker.examples\n"
+        "import sys, stoker.data\n"
         "from stoker.components import example_gen, statistics_gen, schema_gen\n"
         "example_gen.CsvExampleGen('data')\n"
         "heavy = {'tensorflow', 'pyarrow', 'numpy', 'pandas', 'tfx_bsl', 'sqlalchemy'}\n"

@@ -15,9 +15,9 @@ from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.transform.component import Transform
 from stoker.dsl import InputArtifact, OutputArtifact, Pipeline, component
 from stoker.errors import StepFailed
-from stoker.manifest import describe
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
+from stoker.storage.manifest import describe
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 

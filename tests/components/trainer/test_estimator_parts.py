@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from stoker import cache
 from stoker.components.trainer import estimator
 from stoker.components.trainer.estimator import _Training, train_estimator
 from stoker.errors import NothingWritten
+from stoker.runner import cache
 from stoker.task import Environment
-from stoker.user_module.fn_args import FnArgs
+from stoker.user_code.fn_args import FnArgs
 
 FinalExporter = type("FinalExporter", (SimpleNamespace,), {})
 LatestExporter = type("LatestExporter", (SimpleNamespace,), {})

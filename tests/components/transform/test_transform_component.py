@@ -7,8 +7,8 @@ import pytest
 
 from stoker import RuntimeParameter, SplitsConfig, Transform
 from stoker.artifacts import Examples, Schema, TransformCache
-from stoker.components.transform.route import choose_route
 from stoker.dsl import Channel
+from stoker.transform.route import choose_route
 
 MEGABYTE = 1 << 20
 

@@ -13,10 +13,10 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2
 from tfx import v1 as tfx
 from tfx.types import channel_utils
 
+from stoker.data.decode import read_table
 from stoker.errors import StepFailed
-from stoker.examples.decode import read_table
-from stoker.examples.schema import read_schema
-from stoker.examples.statistics import read_statistics
+from stoker.statistics.schema import read_schema
+from stoker.statistics.statistics import read_statistics
 
 pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 

@@ -4,8 +4,8 @@ import pytest
 from stoker.artifacts import Examples, HyperParameters, Model, Schema, TransformGraph, TunerResults
 from stoker.components.tuner.component import Tuner
 from stoker.dsl import Channel, RuntimeParameter
-from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
-from stoker.proto.tuner_pb2 import TuneArgs
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.dsl.proto.tuner_pb2 import TuneArgs
 
 EXAMPLES = Channel(type=Examples)
 

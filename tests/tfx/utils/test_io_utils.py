@@ -4,7 +4,7 @@ from tfx.proto import trainer_pb2
 from tfx.utils import io_utils
 from tfx.v1.utils import parse_pbtxt_file
 
-from stoker.examples.tfrecord import read_records
+from stoker.data.tfrecord import read_records
 
 ARGS = trainer_pb2.TrainArgs(splits=["train"], num_steps=3)
 

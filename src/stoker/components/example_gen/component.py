@@ -18,8 +18,8 @@ from stoker.dsl import (
     Placeholder,
     RuntimeParameter,
 )
+from stoker.dsl.proto import example_gen_pb2, range_config_pb2
 from stoker.errors import BadData
-from stoker.proto import example_gen_pb2, range_config_pb2
 
 __all__ = [
     "CsvExampleGen",
@@ -87,7 +87,7 @@ class FileBasedExampleGen(BaseComponent):
 
     def external_files(self, parameters: dict[str, Any]) -> list[str]:
         """Every file that the input patterns match; none if that is an error, which `Do` tells."""
-        from stoker.examples.files import matching_files
+        from stoker.data.files import matching_files
 
         given = json_format.Parse(parameters["input_config"], example_gen_pb2.Input())
         with contextlib.suppress(BadData, ValueError):
@@ -102,7 +102,7 @@ class CsvExampleGen(FileBasedExampleGen):
 
     EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:CsvExecutor")
     TYPE_NAME = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
-    PRELOAD = (_EXECUTORS, "stoker.examples.csv")
+    PRELOAD = (_EXECUTORS, "stoker.data.csv")
 
 
 class ImportExampleGen(FileBasedExampleGen):
@@ -110,7 +110,7 @@ class ImportExampleGen(FileBasedExampleGen):
 
     EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:ImportExecutor")
     TYPE_NAME = "tfx.components.example_gen.import_example_gen.component.ImportExampleGen"
-    PRELOAD = (_EXECUTORS, "stoker.examples.decode")
+    PRELOAD = (_EXECUTORS, "stoker.data.decode")
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class ParquetExampleGen(FileBasedExampleGen):
 
     EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:ParquetExecutor")
     TYPE_NAME = "stoker.components.example_gen.ParquetExampleGen"
-    PRELOAD = (_EXECUTORS, "stoker.examples.parquet")
+    PRELOAD = (_EXECUTORS, "stoker.data.parquet")
 
 
 class JsonExampleGen(FileBasedExampleGen):
@@ -152,7 +152,7 @@ class JsonExampleGen(FileBasedExampleGen):
 
     EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:JsonExecutor")
     TYPE_NAME = "stoker.components.example_gen.JsonExampleGen"
-    PRELOAD = (_EXECUTORS, "stoker.examples.json_lines")
+    PRELOAD = (_EXECUTORS, "stoker.data.json_lines")
 
 
 def _base(

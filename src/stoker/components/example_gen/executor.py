@@ -13,15 +13,15 @@ from google.protobuf.message import DecodeError
 from stoker.artifacts import Artifact, Examples
 from stoker.components.example_gen.component import output_split_names, parsed_range
 from stoker.components.example_gen.spans import choose
+from stoker.data import csv
+from stoker.data.encode import Nulls, as_array, each, encode, encode_feature
+from stoker.data.files import fingerprint, matching_files
+from stoker.data.shards import Block, write_splits
+from stoker.data.tfrecord import read_record_blocks
 from stoker.dsl import BaseExecutor
+from stoker.dsl.proto import example_gen_pb2
+from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
-from stoker.examples import csv
-from stoker.examples.encode import Nulls, as_array, each, encode, encode_feature
-from stoker.examples.files import fingerprint, matching_files
-from stoker.examples.shards import Block, write_splits
-from stoker.examples.tfrecord import read_record_blocks
-from stoker.proto import example_gen_pb2
-from stoker.proto.example_pb2 import Example
 
 __all__ = ["CsvExecutor", "ImportExecutor", "JsonExecutor", "ParquetExecutor"]
 
@@ -114,7 +114,7 @@ class ParquetExecutor(_FileExecutor):
     """Rows of Parquet files to tf.Examples."""
 
     def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
-        from stoker.examples.parquet import columns_of, read_rows
+        from stoker.data.parquet import columns_of, read_rows
 
         for path, rows in read_rows(files):
             columns = partial(columns_of, rows, path)
@@ -125,7 +125,7 @@ class JsonExecutor(_FileExecutor):
     """Lines of JSON objects to tf.Examples."""
 
     def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
-        from stoker.examples.json_lines import columns_of, read_lines, scan
+        from stoker.data.json_lines import columns_of, read_lines, scan
 
         kinds = scan(files)
         for path, lines in read_lines(files):

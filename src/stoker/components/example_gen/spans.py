@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from stoker.dsl.proto.example_gen_pb2 import Input
+from stoker.dsl.proto.range_config_pb2 import RangeConfig
 from stoker.errors import BadData
-from stoker.proto.example_gen_pb2 import Input
-from stoker.proto.range_config_pb2 import RangeConfig
 
 __all__ = ["Chosen", "check_patterns", "check_range", "choose"]
 

@@ -16,7 +16,6 @@ from stoker.artifacts import (
     TransformGraph,
 )
 from stoker.components.rewriter import raw_examples
-from stoker.components.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import (
     ChannelParameter,
@@ -25,8 +24,9 @@ from stoker.dsl.component import (
 )
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter
-from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
-from stoker.rewriting.targets import check_targets
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.dsl.user_code import UserCodeComponent, check_one_of, config_as_json
+from stoker.models.rewriting.targets import check_targets
 from stoker.task import Workers
 
 __all__ = ["Trainer", "TrainerSpec"]
@@ -177,7 +177,7 @@ def _check(check: bool, rewrite: Sequence[str]) -> str | None:
     """What looks at the model before it is published."""
     if rewrite:
         return f"stoker.components.trainer.rewrite:{'CheckAndRewrite' if check else 'Rewrite'}"
-    return "stoker.components.trainer.validate:ModelCheck" if check else None
+    return "stoker.models.validate:ModelCheck" if check else None
 
 
 def _described(workers: Workers) -> str:

@@ -19,12 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from stoker.any_python.eval_saved_model import export_eval_savedmodel
 from stoker.errors import NothingWritten
-from stoker.examples.schema import read_schema
-from stoker.layout import eval_model_dir, serving_model_dir
-from stoker.user_module.estimators import enable_estimators
-from stoker.user_module.eval_saved_model import export_eval_savedmodel
-from stoker.user_module.fn_args import FnArgs
+from stoker.patches.estimators import enable_estimators
+from stoker.statistics.schema import read_schema
+from stoker.storage.layout import eval_model_dir, serving_model_dir
+from stoker.user_code.fn_args import FnArgs
 
 __all__ = ["train_estimator"]
 

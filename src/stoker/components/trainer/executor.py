@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.errors import NothingWritten
-from stoker.layout import eval_model_dir, serving_model_dir
-from stoker.rewriting import eval_examples
-from stoker.user_module.fn_args import FnArgs, get_common_fn_args
-from stoker.user_module.loader import load_dotted, load_first
-from stoker.watching import watch
+from stoker.models.rewriting import eval_examples
+from stoker.training import watch
+from stoker.user_code.fn_args import FnArgs, get_trainer_fn_args
+from stoker.user_code.loader import load_dotted, load_first
 
 __all__ = ["Executor", "GenericExecutor", "TrainerFnArgs"]
 
@@ -34,10 +33,16 @@ class GenericExecutor(BaseExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Train."""
-        fn_args = self.make_fn_args(input_dict, output_dict, exec_properties)
+        fn_args = get_trainer_fn_args(
+            input_dict,
+            output_dict,
+            exec_properties,
+            working_dir=self._get_tmp_dir(),
+            checkpoint_dir=self._context.checkpoint_dir,
+        )
         watched = exec_properties.get("watch", True)
         if watched and fn_args.checkpoint_dir:
-            from stoker.watching.resume import prepare_to_resume  # it needs NumPy
+            from stoker.training.resume.resume import prepare_to_resume  # it needs NumPy
 
             prepare_to_resume(fn_args.checkpoint_dir)
         name, function = self._load(exec_properties)
@@ -63,19 +68,6 @@ class GenericExecutor(BaseExecutor):
             )
         return load_first(exec_properties["module_file"], self.FUNCTIONS)
 
-    def make_fn_args(
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
-    ) -> FnArgs:
-        """What the user's function is told."""
-        fn_args = get_common_fn_args(input_dict, exec_properties, self._get_tmp_dir())
-        (model,) = output_dict["model"]
-        fn_args.serving_model_dir = serving_model_dir(model.uri)
-        fn_args.eval_model_dir = eval_model_dir(model.uri)
-        fn_args.checkpoint_dir = self._context.checkpoint_dir
-        if output_dict.get("model_run"):
-            fn_args.model_run_dir = output_dict["model_run"][0].uri
-        return fn_args
-
 
 class Executor(GenericExecutor):
     """Calls `trainer_fn(fn_args, schema)`, and trains the Estimator that it returns."""
@@ -86,8 +78,8 @@ class Executor(GenericExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Train, in a process that has Estimators before the module is loaded."""
-        from stoker.user_module.estimators import enable_estimators
-        from stoker.user_module.tfma_names import provide_tfma
+        from stoker.patches.estimators import enable_estimators
+        from stoker.patches.tfma_names import provide_tfma
 
         enable_estimators()
         provide_tfma()

@@ -9,11 +9,11 @@ from google.protobuf import json_format
 
 from stoker.artifacts import Artifact
 from stoker.components.rewriter import eval_files
-from stoker.components.trainer.validate import ModelCheck
 from stoker.dsl.executor import BaseExecutor
-from stoker.layout import serving_model_path
-from stoker.proto.trainer_pb2 import EvalArgs
-from stoker.rewriting.targets import TARGETS, removed_on_failure, rewrite
+from stoker.dsl.proto.trainer_pb2 import EvalArgs
+from stoker.models.rewriting.targets import TARGETS, removed_on_failure, rewrite
+from stoker.models.validate import ModelCheck
+from stoker.storage.layout import serving_model_path
 
 __all__ = ["CheckAndRewrite", "Rewrite"]
 

@@ -11,7 +11,6 @@ from stoker.artifacts import (
     TransformCache,
     TransformGraph,
 )
-from stoker.components.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.dsl import (
     Channel,
     ChannelParameter,
@@ -20,7 +19,8 @@ from stoker.dsl import (
     ExecutorClassSpec,
     RuntimeParameter,
 )
-from stoker.proto.transform_pb2 import SplitsConfig
+from stoker.dsl.proto.transform_pb2 import SplitsConfig
+from stoker.dsl.user_code import UserCodeComponent, check_one_of, config_as_json
 
 __all__ = ["Transform", "TransformSpec"]
 
@@ -84,8 +84,8 @@ class Transform(UserCodeComponent):
     SPEC_CLASS: ClassVar = TransformSpec
     FUNCTIONS: ClassVar = ("preprocessing_fn",)
     PRELOAD: ClassVar = (
-        "stoker.components.transform.engine",
-        "stoker.components.transform.statistics",
+        "stoker.transform.engine",
+        "stoker.transform.statistics",
     )
     USES_TENSORFLOW: ClassVar = True
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.transform.executor:Executor")

@@ -8,13 +8,13 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from stoker.artifacts import Artifact
-from stoker.components.transform.job import Job, make_job
-from stoker.components.transform.records import read_share, write_share
-from stoker.components.transform.route import choose_route
 from stoker.dsl.executor import BaseBeamExecutor
+from stoker.transform.job import Job, make_job
+from stoker.transform.records import read_share, write_share
+from stoker.transform.route import choose_route
 
 if TYPE_CHECKING:
-    from stoker.components.transform.engine import Pool, Traced
+    from stoker.transform.engine import Pool, Traced
 
 __all__ = ["Executor"]
 
@@ -30,8 +30,8 @@ class Executor(BaseBeamExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Transform."""
-        from stoker.components.transform.engine import Pool, beam_only
-        from stoker.components.transform.statistics import write_all_statistics
+        from stoker.transform.engine import Pool, beam_only
+        from stoker.transform.statistics import write_all_statistics
 
         beam_args = self._context.beam_pipeline_args
         job = make_job(input_dict, output_dict, exec_properties, tmp_dir=self._get_tmp_dir())
@@ -41,7 +41,7 @@ class Executor(BaseBeamExecutor):
             route = choose_route(beam_args, job.num_bytes, beam_only=beam_only(traced))
             print(f"Transform {replace(route, num_workers=pool.size)}.", flush=True)
             if route.on_beam:
-                from stoker.components.transform.beam import run_on_beam
+                from stoker.transform.beam import run_on_beam
 
                 run_on_beam(job, beam_args)
             else:
@@ -50,7 +50,7 @@ class Executor(BaseBeamExecutor):
 
 
 def _traced(job: Job) -> "Traced":
-    from stoker.components.transform.engine import trace
+    from stoker.transform.engine import trace
 
     try:
         return trace(
@@ -68,7 +68,7 @@ def _traced(job: Job) -> "Traced":
 
 
 def _run_here(job: Job, traced: "Traced", pool: "Pool") -> None:
-    from stoker.components.transform.engine import Dataset, analyze, transform
+    from stoker.transform.engine import Dataset, analyze, transform
 
     datasets = [
         Dataset(key=source.key, read=partial(read_share, [source.folder], job.schema))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Tuner as a pipeline sees it: its table, and the rules on its arguments."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from stoker.artifacts import (
     Examples,
@@ -11,7 +11,6 @@ from stoker.artifacts import (
     TransformGraph,
     TunerResults,
 )
-from stoker.components.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import (
     ChannelParameter,
@@ -20,17 +19,12 @@ from stoker.dsl.component import (
 )
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter
-from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
-from stoker.proto.tuner_pb2 import TuneArgs
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.dsl.proto.tuner_pb2 import TuneArgs
+from stoker.dsl.user_code import UserCodeComponent, check_one_of, config_as_json
+from stoker.training.tuning import TunerFnResult
 
 __all__ = ["Tuner", "TunerFnResult", "TunerSpec"]
-
-
-class TunerFnResult(NamedTuple):
-    """What `tuner_fn` returns: a tuner of KerasTuner, and what its `search` is called with."""
-
-    tuner: Any
-    fit_kwargs: dict[str, Any]
 
 
 class TunerSpec(ComponentSpec):

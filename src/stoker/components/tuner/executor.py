@@ -8,19 +8,19 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from stoker import progress
 from stoker.artifacts import Artifact
-from stoker.components.transform.pool import may_fork
-from stoker.components.tuner.parallel import search_in_parallel
-from stoker.components.tuner.plot import page
-from stoker.components.tuner.search import Job, Watched, check_outcome, search_here
-from stoker.components.tuner.trials import rows, table
-from stoker.components.tuner.working_dir import digest_of, working_dir_for
 from stoker.dsl.executor import BaseExecutor
-from stoker.held_dirs import hold
-from stoker.layout import TUNER_RESULTS_FILE
-from stoker.proto.tuner_pb2 import TuneArgs
-from stoker.user_module.fn_args import get_common_fn_args
+from stoker.dsl.proto.tuner_pb2 import TuneArgs
+from stoker.storage.held_dirs import hold
+from stoker.storage.layout import TUNER_RESULTS_FILE
+from stoker.training import progress
+from stoker.training.tuning.parallel import search_in_parallel
+from stoker.training.tuning.plot import page
+from stoker.training.tuning.search import Job, Watched, check_outcome, search_here
+from stoker.training.tuning.trials import rows, table
+from stoker.training.tuning.working_dir import digest_of, working_dir_for
+from stoker.transform.pool import may_fork
+from stoker.user_code.fn_args import get_common_fn_args
 
 __all__ = ["BEST_HYPERPARAMETERS_FILE", "PLOT_FILE", "TUNER_RESULTS_FILE", "Executor"]
 

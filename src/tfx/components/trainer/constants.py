@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The keys of the Trainer's inputs, outputs and parameters."""
 
-from stoker.compat.component_keys import (
+from stoker.stand_ins.tfx.component_keys import (
     BASE_MODEL_KEY,
     CUSTOM_CONFIG_KEY,
     EVAL_ARGS_KEY,
@@ -12,5 +12,5 @@ from stoker.compat.component_keys import (
     TRAIN_ARGS_KEY,
     TRANSFORM_GRAPH_KEY,
 )
-from stoker.compat.component_keys import MODEL_KEY as OUTPUT_MODEL_KEY
-from stoker.compat.component_keys import MODEL_RUN_KEY as LOG_OUTPUT_KEY
+from stoker.stand_ins.tfx.component_keys import MODEL_KEY as OUTPUT_MODEL_KEY
+from stoker.stand_ins.tfx.component_keys import MODEL_RUN_KEY as LOG_OUTPUT_KEY

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """BigQuery: not in Stoker, which says so when a name is used."""
 
-from stoker.compat.missing import missing_extension
+from stoker.stand_ins.tfx.missing import missing_extension
 from tfx.extensions.google_cloud_big_query import example_gen
 
 __getattr__ = missing_extension(__name__)

@@ -2,7 +2,7 @@
 """What a pipeline is made of."""
 
 from stoker.artifacts import Artifact
-from stoker.compat.missing import DSL, missing
+from stoker.stand_ins.tfx.missing import DSL, missing
 from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
 from stoker.dsl import Channel, Cond, Pipeline, RuntimeParameter, union

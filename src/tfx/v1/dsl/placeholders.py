@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values that are known only when a pipeline runs."""
 
-from stoker.compat.missing import PLACEHOLDERS, missing
+from stoker.stand_ins.tfx.missing import PLACEHOLDERS, missing
 from stoker.dsl import logical_and, logical_not, logical_or
 
 __getattr__ = missing(__name__, PLACEHOLDERS)

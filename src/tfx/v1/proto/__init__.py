@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages that configure steps."""
 
-from stoker.compat.missing import MESSAGES, missing
-from stoker.proto.bulk_inferrer_pb2 import (
+from stoker.stand_ins.tfx.missing import MESSAGES, missing
+from stoker.dsl.proto.bulk_inferrer_pb2 import (
     ClassifyOutput,
     DataSpec,
     ModelSpec,
@@ -12,9 +12,9 @@ from stoker.proto.bulk_inferrer_pb2 import (
     PredictOutputCol,
     RegressOutput,
 )
-from stoker.proto.evaluator_pb2 import FeatureSlicingSpec, SingleSlicingSpec
-from stoker.proto.example_gen_pb2 import CustomConfig, Input, Output, PayloadFormat, SplitConfig
-from stoker.proto.infra_validator_pb2 import (
+from stoker.dsl.proto.evaluator_pb2 import FeatureSlicingSpec, SingleSlicingSpec
+from stoker.dsl.proto.example_gen_pb2 import CustomConfig, Input, Output, PayloadFormat, SplitConfig
+from stoker.dsl.proto.infra_validator_pb2 import (
     KubernetesConfig,
     LocalDockerConfig,
     RequestSpec,
@@ -23,10 +23,10 @@ from stoker.proto.infra_validator_pb2 import (
     TensorFlowServingRequestSpec,
     ValidationSpec,
 )
-from stoker.proto.pusher_pb2 import PushDestination, Versioning
-from stoker.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
-from stoker.proto.trainer_pb2 import EvalArgs, TrainArgs
-from stoker.proto.transform_pb2 import SplitsConfig
-from stoker.proto.tuner_pb2 import TuneArgs
+from stoker.dsl.proto.pusher_pb2 import PushDestination, Versioning
+from stoker.dsl.proto.range_config_pb2 import RangeConfig, RollingRange, StaticRange
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.dsl.proto.transform_pb2 import SplitsConfig
+from stoker.dsl.proto.tuner_pb2 import TuneArgs
 
 __getattr__ = missing(__name__, MESSAGES)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFX's name for stoker.rewriting: models in other formats."""
+"""TFX's name for stoker.models.rewriting: models in other formats."""

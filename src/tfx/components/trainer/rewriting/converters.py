@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFX's name for stoker.rewriting.converters: the same module, for those who patch it."""
+"""TFX's name for stoker.models.rewriting.converters, the same module."""
 
 import sys
 
-from stoker.rewriting import converters
+from stoker.models.rewriting import converters
 
 sys.modules[__name__] = converters

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFX's name for stoker.rewriting.onnx_rewriter: the same module, for those who patch it."""
+"""TFX's name for stoker.models.rewriting.onnx_rewriter, the same module."""
 
 import sys
 
-from stoker.rewriting import onnx_rewriter
+from stoker.models.rewriting import onnx_rewriter
 
 sys.modules[__name__] = onnx_rewriter

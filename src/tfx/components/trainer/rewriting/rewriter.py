@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFX's name for stoker.rewriting.rewriter: the same module, for those who patch it."""
+"""TFX's name for stoker.models.rewriting.rewriter, the same module."""
 
 import sys
 
-from stoker.rewriting import rewriter
+from stoker.models.rewriting import rewriter
 
 sys.modules[__name__] = rewriter

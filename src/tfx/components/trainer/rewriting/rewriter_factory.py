@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFX's name for stoker.rewriting.rewriter_factory: the same module, for those who patch it."""
+"""TFX's name for stoker.models.rewriting.rewriter_factory, the same module."""
 
 import sys
 
-from stoker.rewriting import rewriter_factory
+from stoker.models.rewriting import rewriter_factory
 
 sys.modules[__name__] = rewriter_factory

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFX's name for stoker.rewriting.tflite_rewriter: the same module, for those who patch it."""
+"""TFX's name for stoker.models.rewriting.tflite_rewriter, the same module."""
 
 import sys
 
-from stoker.rewriting import tflite_rewriter
+from stoker.models.rewriting import tflite_rewriter
 
 sys.modules[__name__] = tflite_rewriter

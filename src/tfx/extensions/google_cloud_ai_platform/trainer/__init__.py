@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training on Google's AI Platform: not in Stoker."""
 
-from stoker.compat.missing import missing_extension
+from stoker.stand_ins.tfx.missing import missing_extension
 from tfx.extensions.google_cloud_ai_platform.trainer import component, executor
 
 __getattr__ = missing_extension(__name__)

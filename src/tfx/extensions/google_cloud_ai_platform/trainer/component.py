@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training on Google's AI Platform: not in Stoker."""
 
-from stoker.compat.missing import missing_extension
+from stoker.stand_ins.tfx.missing import missing_extension
 
 __getattr__ = missing_extension(__name__)

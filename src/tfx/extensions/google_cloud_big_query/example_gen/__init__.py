@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples from BigQuery: not in Stoker."""
 
-from stoker.compat.missing import missing_extension
+from stoker.stand_ins.tfx.missing import missing_extension
 from tfx.extensions.google_cloud_big_query.example_gen import component
 
 __getattr__ = missing_extension(__name__)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a Resolver chooses, and values that are given when a pipeline runs."""
 
-from stoker.compat.missing import STRATEGIES, missing
+from stoker.stand_ins.tfx.missing import STRATEGIES, missing
 from stoker.components.resolver import (
     LatestArtifactStrategy,
     LatestBlessedModelStrategy,

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files on this machine."""
 
-from stoker.compat.fileio import *
+from stoker.stand_ins.tfx.fileio import *

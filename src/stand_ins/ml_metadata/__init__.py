@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""What pipeline files find as ML Metadata where it is not installed; a real one comes first."""
-
-from stoker.compat.missing import MLMD, missing
-
-__getattr__ = missing(__name__, MLMD)

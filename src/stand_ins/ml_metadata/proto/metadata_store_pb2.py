@@ -1,4 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The messages that say where a store is."""
-
-from stoker.proto.connection_config_pb2 import *

@@ -1,4 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The messages of a configuration."""
-
-from stoker.proto.eval_config_pb2 import *

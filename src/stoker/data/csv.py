@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CSV files to Arrow record batches, with the types that TFX gives their columns.
+
+A column is int64 if every cell in it is an integer, else float if every cell is a number, else
+bytes. An empty cell is a missing value. The first rows suggest the types; if a later row is a
+surprise, all files are scanned for the types, and read again from the start.
+"""
+
+import collections
+import csv
+import enum
+import io
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+from isal import isal_zlib
+
+from stoker.data.encode import as_lists
+from stoker.data.files import open_any
+from stoker.errors import BadData
+
+__all__ = ["Kind", "Surprise", "Table", "columns_of", "guess", "read_cells", "scan"]
+
+_BLOCK_BYTES = 4 << 20
+_BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each column
+_MAX_BLOCK_BYTES = 256 << 20  # no row may be longer
+_UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
+_END = "\x03 end of file"  # put after the last line, where an open quote swallows it
+_NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
+_INT64 = range(-(2**63), 2**63)
+
+# What is surely a number to Python too. Anything else, such as "+1", " 1" or "nan", is left to it.
+_PLAIN_INT = r"^-?[0-9]{1,18}$"
+_PLAIN_FLOAT = r"^-?[0-9]{1,18}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,2})?$"
+
+
+class Kind(enum.IntEnum):
+    """What a column holds; a wider kind has a higher number."""
+
+    EMPTY = 0
+    INT = 1
+    FLOAT = 2
+    BYTES = 3
+
+
+class Surprise(Exception):
+    """A row is not what the rows before it suggested: of a wider kind, or longer than a block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What there is to know about some files before their values are read."""
+
+    kinds: dict[str, Kind]
+    """Of each column, over all rows of all files."""
+    block_bytes: int
+    """How much of a file is read at once: no row is longer."""
+
+
+def guess(files: Sequence[str]) -> Table:
+    """What the first rows suggest; what is made of the cells then may be a Surprise."""
+    table = _unknown(files)
+    first_cells = itertools.islice(read_cells(files, table), 1)
+    return _widened(table, first_cells)
+
+
+def scan(files: Sequence[str]) -> Table:
+    """What all rows say; no row is a Surprise then."""
+    table = _unknown(files)
+    while True:
+        try:
+            return _widened(table, read_cells(files, table))
+        except Surprise:
+            table = Table(kinds=table.kinds, block_bytes=8 * table.block_bytes)
+
+
+def _unknown(files: Sequence[str]) -> Table:
+    names = _read_header(files[0])
+    block_bytes = max(_BLOCK_BYTES, min(len(names) * _BYTES_PER_COLUMN, 8 * _BLOCK_BYTES))
+    return Table(kinds=dict.fromkeys(names, Kind.EMPTY), block_bytes=block_bytes)
+
+
+def _widened(table: Table, batches: Iterable[pa.RecordBatch]) -> Table:
+    kinds = dict(table.kinds)
+    for cells in batches:
+        for name, column in zip(kinds, cells.columns, strict=True):
+            kinds[name] = _wider(column, kinds[name])
+    return Table(kinds=kinds, block_bytes=table.block_bytes)
+
+
+def read_cells(files: Sequence[str], table: Table) -> Iterator[pa.RecordBatch]:
+    """Batches of text cells, null where a cell is empty; what is wrong with a file is told."""
+    names = list(table.kinds)
+    num_rows = 0
+    for path in files:
+        if (header := _read_header(path)) != names:
+            raise BadData(
+                f"{path} has the columns {header}, but {files[0]} has {names}. "
+                "Files of one split need the same header."
+            )
+        for cells in _read_file(path, names, table.block_bytes):
+            num_rows += cells.num_rows
+            yield cells
+    if not num_rows:
+        raise BadData(f"{', '.join(files)}: there is a header, but no row below it.")
+
+
+def _read_file(path: str, names: list[str], block_bytes: int) -> Iterator[pa.RecordBatch]:
+    quotes = _Quotes(path)
+    try:
+        with quotes:
+            yield from _batches(quotes, names, block_bytes)
+    except pa.ArrowInvalid as error:
+        if "straddl" in str(error) and block_bytes < _MAX_BLOCK_BYTES:
+            raise Surprise(f"{path} has a row of more than {block_bytes} bytes") from error
+        raise BadData(_diagnosis(path, len(names)) or f"{path}: {error}.") from error
+    except _UNREADABLE as error:
+        raise BadData(
+            f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}."
+        ) from error
+    # Arrow reads a quote that is never closed as one cell, to the end of the file.
+    if quotes.number % 2 and (wrong := _diagnosis(path, len(names))):
+        raise BadData(wrong)
+
+
+def columns_of(cells: pa.RecordBatch, table: Table) -> pa.RecordBatch:
+    """The values of text cells; every column is a list of at most one value."""
+    pairs = zip(cells.columns, table.kinds.values(), strict=True)
+    columns = [as_lists(_values(column, kind)) for column, kind in pairs]
+    return pa.RecordBatch.from_arrays(columns, list(table.kinds))
+
+
+def _read_header(path: str) -> list[str]:
+    try:
+        with _open_text(path) as lines:
+            names = next(csv.reader(lines), [])
+    except (csv.Error, *_UNREADABLE) as error:
+        raise BadData(f"{path} cannot be read as CSV: {error}.") from error
+    if not names:
+        raise BadData(f"{path} is empty: it needs a first line with the names of the columns.")
+    if not _is_utf8(names):
+        raise BadData(f"{path}, line 1: {_NOT_UTF8}")
+    (name, times), *_ = collections.Counter(names).most_common(1)
+    if times > 1:
+        raise BadData(f"{path}, line 1: the column {name!r} is there more than once.")
+    return names
+
+
+def _open_text(path: str) -> IO[str]:
+    return io.TextIOWrapper(
+        open_any(path), encoding="utf-8-sig", errors="surrogateescape", newline=""
+    )
+
+
+class _Quotes:
+    """A file whose quotes are counted while Arrow reads it."""
+
+    def __init__(self, path: str) -> None:
+        self.number = 0
+        self.num_bytes = 0
+        self.closed = False
+        self._file = open_any(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.closed = True
+        self._file.close()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self.number += data.count(b'"')
+        self.num_bytes += len(data)
+        return data
+
+
+def _batches(file: Any, names: list[str], block_bytes: int) -> Iterator[pa.RecordBatch]:
+    with arrow_csv.open_csv(
+        file,
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block_bytes),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    ) as batches:
+        yield from batches
+
+
+def _diagnosis(path: str, num_columns: int) -> str | None:
+    """What is wrong with the first bad row, and its line; None if rows and cells are sound."""
+    line = 1
+    usual_limit = csv.field_size_limit(_MAX_BLOCK_BYTES)
+    try:
+        with _open_text(path) as lines:
+            rows = csv.reader(itertools.chain(lines, [_END]))
+            for row in rows:
+                if row != [_END] and (wrong := _wrong_with(row, num_columns)):
+                    return f"{path}, line {line}: {wrong}"
+                line = rows.line_num + 1
+    except (csv.Error, *_UNREADABLE):
+        return None
+    finally:
+        csv.field_size_limit(usual_limit)
+    return None
+
+
+def _wrong_with(row: list[str], num_columns: int) -> str | None:
+    if row and row[-1].endswith(_END):
+        return "a quote that opens in this row is never closed."
+    if row and len(row) != num_columns:
+        return (
+            f"the row has {len(row)} cells, but the header has {num_columns}. "
+            "Is a quote or a comma missing?"
+        )
+    return None if _is_utf8(row) else _NOT_UTF8
+
+
+def _is_utf8(row: list[str]) -> bool:
+    return not any("\udc80" <= letter <= "\udcff" for cell in row for letter in cell)
+
+
+def _wider(cells: pa.Array, kind: Kind) -> Kind:
+    """The narrowest kind that holds every cell, and all that `kind` holds."""
+    if kind == Kind.BYTES or cells.null_count == len(cells):
+        return kind
+    if kind <= Kind.INT and _integers(cells) is not None:
+        return Kind.INT
+    if kind == Kind.FLOAT and _doubles(cells) is not None:
+        return Kind.FLOAT
+    return max(kind, _kind(cells.drop_null()))
+
+
+def _integers(cells: pa.Array) -> pa.Array | None:
+    """All cells as integers, at Arrow's speed; None if some may be something else to Python."""
+    text = _text(cells)
+    if b"x" in text or b"X" in text:  # Arrow would read 0x1F
+        return None
+    try:
+        return cells.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+
+
+def _doubles(cells: pa.Array) -> pa.Array | None:
+    """The same for floats."""
+    if b"(" in _text(cells):  # Arrow would read nan(1)
+        return None
+    try:
+        doubles = cells.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    largest = pc.max(pc.abs(doubles)).as_py()
+    # An integer beyond 64 bits is not a number to TFX.
+    return None if largest is not None and largest >= 2**63 else doubles
+
+
+def _text(cells: pa.Array) -> bytes:
+    return bytes(cells.buffers()[2] or b"")
+
+
+def _kind(cells: pa.Array) -> Kind:
+    """The narrowest kind that holds every cell, in Python's judgement."""
+    integers = pc.match_substring_regex(cells, _PLAIN_INT)
+    rest = cells.filter(pc.invert(integers))
+    floats = pc.match_substring_regex(rest, _PLAIN_FLOAT)
+    odd = rest.filter(pc.invert(floats))
+    kind = Kind.INT if len(odd) == len(rest) else Kind.FLOAT
+    for cell in odd.unique():
+        kind = max(kind, _kind_of_cell(cell.as_py().encode()))
+        if kind == Kind.BYTES:
+            break
+    return kind
+
+
+def _kind_of_cell(cell: bytes) -> Kind:
+    try:
+        return Kind.INT if int(cell) in _INT64 else Kind.BYTES
+    except ValueError:
+        pass
+    try:
+        float(cell)
+    except ValueError:
+        return Kind.BYTES
+    return Kind.FLOAT
+
+
+def _values(cells: pa.Array, kind: Kind) -> pa.Array:
+    match kind:
+        case Kind.BYTES:
+            return cells.cast(pa.large_binary())
+        case Kind.INT:
+            values = _integers(cells)
+        case Kind.FLOAT:
+            values = _doubles(cells)
+        case Kind.EMPTY:
+            values = pa.nulls(len(cells)) if cells.null_count == len(cells) else None
+    if values is None:
+        if _wider(cells, kind) > kind:
+            raise Surprise(f"a column of {kind.name} holds something else")
+        number = int if kind == Kind.INT else float
+        values = pa.array([cell and number(cell) for cell in cells.to_pylist()])
+    # A number beyond the range of a float is infinite, as in TFX.
+    return values.cast(pa.float32()) if kind == Kind.FLOAT else values

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of tf.Examples to a tf.data.Dataset or to record batches: what `data_accessor` calls.
+
+Values, types, shapes and kinds are those of tfx_bsl's TFExampleRecord for the same options, and so
+is the order, unless it is shuffled. Where the files have columns, those are read:
+
+    columns ─▶ row_order: which rows come next ─▶ gather: their values ─▶ tensors: batches
+
+A shuffle is then over all rows, and new in every epoch and in every pass. Where they have none,
+records are batched, a batch is parsed by one op, and the columns are made for the next time.
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import pyarrow as pa
+import tensorflow as tf
+from tensorflow_metadata.proto.v0 import schema_pb2
+from tfx_bsl.coders import example_coder
+from tfx_bsl.tfxio.dataset_options import RecordBatchesOptions, TensorFlowDatasetOptions
+
+from stoker.data.column_keeping import columns_for
+from stoker.data.columns import Columns, num_examples
+from stoker.data.files import matching_files
+from stoker.data.gather import RowReader
+from stoker.data.parsing import Parsing, inferred_schema, parsing_of
+from stoker.data.provenance import mark_as_from_accessor
+from stoker.data.row_batches import batches_of_rows, has_types
+from stoker.data.row_order import Passes, Position, RowOrder, interleaved
+from stoker.data.seeds import cluster, fresh_seed
+from stoker.data.tensors import parsed_batches, reads
+from stoker.data.tfrecord import is_gzip
+
+__all__ = ["num_examples", "record_batch_factory", "tf_dataset_factory"]
+
+_Options: TypeAlias = TensorFlowDatasetOptions | RecordBatchesOptions
+
+
+def tf_dataset_factory(
+    file_patterns: str | list[str],
+    options: TensorFlowDatasetOptions,
+    schema: schema_pb2.Schema | None = None,
+    *,
+    cache_dir: str | None = None,
+    start_at: Position | None = None,
+) -> tf.data.Dataset:
+    """Batches of tensors by name, or pairs of those and the label if `options.label_key` is set.
+
+    Without a schema, one is inferred from the first records. `start_at` goes on where reading
+    stopped, with its seed. Under a strategy every worker gets its share of the batches.
+    """
+    files = matching_files(file_patterns)
+    parsing = parsing_of(schema or inferred_schema(files), options.label_key)
+    start = start_at or Position(seed=_seed(options))
+    columns = _columns_for(files, cache_dir)
+    passes = Passes()
+    if columns is not None and reads(parsing.features, columns.schema):
+        dataset = _from_columns(columns, parsing, options, start, passes)
+    else:
+        dataset = _from_records(files, parsing, options, start)
+    dataset = dataset.prefetch(options.prefetch_buffer_size).with_options(_shared_by_batches())
+    return mark_as_from_accessor(dataset, passes)
+
+
+def record_batch_factory(
+    file_patterns: str | list[str],
+    options: RecordBatchesOptions,
+    schema: schema_pb2.Schema | None = None,
+    *,
+    cache_dir: str | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Arrow record batches with the columns of the schema, or with those that are found."""
+    files = matching_files(file_patterns)
+    decoder = example_coder.ExamplesToRecordBatchDecoder(schema and schema.SerializeToString())
+    seed = _seed(options)
+    columns = columns_for(files, cache_dir)
+    wanted = decoder.ArrowSchema() if schema else columns and columns.schema
+    if columns is not None and has_types(columns, wanted):
+        order = _order(columns, options, seed)
+        return batches_of_rows(columns, order, wanted, options)
+    dataset = _batched_records(files, options, seed, tf.data.AUTOTUNE, sloppy=False)
+    return (decoder.DecodeBatch(records) for records in dataset.as_numpy_iterator())
+
+
+def _columns_for(files: list[str], cache_dir: str | None) -> Columns | None:
+    # A parameter server's workers are told what to read by another process, and cannot call its
+    # Python.
+    return None if "ps" in cluster() else columns_for(files, cache_dir)
+
+
+def _seed(options: _Options) -> int | None:
+    """What the order depends on; None if rows are not shuffled."""
+    if not options.shuffle:
+        return None
+    return fresh_seed() if options.shuffle_seed is None else options.shuffle_seed
+
+
+def _from_columns(
+    columns: Columns,
+    parsing: Parsing,
+    options: TensorFlowDatasetOptions,
+    start: Position,
+    passes: Passes,
+) -> tf.data.Dataset:
+    endless = options.num_epochs is None and columns.num_rows > 0
+    drop = options.drop_final_batch or options.num_epochs is None
+    return parsed_batches(
+        RowReader(columns),
+        _order(columns, options, start.seed),
+        parsing.features,
+        parsing.arranged,
+        parsing.element_spec(options.batch_size if drop else None),
+        batch_size=options.batch_size,
+        start=start.epoch * columns.num_rows + start.row,
+        stop=None if endless else columns.num_rows * (options.num_epochs or 0),
+        drop_remainder=drop,
+        num_parallel_calls=options.parser_num_threads,
+        passes=passes if options.shuffle else None,
+    )
+
+
+def _order(columns: Columns, options: _Options, seed: int | None) -> RowOrder:
+    if seed is not None or len(columns.files) == 1:
+        return RowOrder(columns.num_rows, seed=seed)
+    readers = getattr(options, "reader_num_threads", tf.data.AUTOTUNE)
+    sizes = [file.num_rows for file in columns.files]
+    cycle_length = _cycle_length(len(sizes), readers)
+    return RowOrder(columns.num_rows, in_order=interleaved(sizes, cycle_length))
+
+
+def _cycle_length(num_files: int, num_readers: int) -> int:
+    """How many files TensorFlow reads in turn, which depends on the machine: it is tried out."""
+
+    def two_records(file: tf.Tensor) -> tf.data.Dataset:
+        return tf.data.Dataset.from_tensors(file).repeat(2)
+
+    with tf.init_scope():
+        files = tf.data.Dataset.range(num_files).interleave(
+            two_records, num_parallel_calls=num_readers, deterministic=True
+        )
+        seen: set[int] = set()
+        for file in files.as_numpy_iterator():
+            if int(file) in seen:
+                break
+            seen.add(int(file))
+    return len(seen)
+
+
+def _from_records(
+    files: list[str], parsing: Parsing, options: TensorFlowDatasetOptions, start: Position
+) -> tf.data.Dataset:
+    sloppy, readers = options.sloppy_ordering, options.reader_num_threads
+    records = _batched_records(files, options, start.seed, readers, sloppy)
+    if start.epoch or start.row:
+        rows = start.epoch * num_examples(files) + start.row
+        records = records.skip(rows // options.batch_size)
+    return parsing.dataset(records, num_threads=options.parser_num_threads, sloppy=sloppy)
+
+
+def _batched_records(
+    files: list[str], options: _Options, seed: int | None, num_readers: int, sloppy: bool
+) -> tf.data.Dataset:
+    """Batches of serialized examples, in the order that tfx_bsl gives for the same options."""
+    compression = ["GZIP" if is_gzip(path) else "" for path in files]
+    if len(files) == 1:  # to interleave one file changes nothing and costs more than reading it
+        dataset = tf.data.TFRecordDataset(files, compression[0])
+    else:
+        dataset = tf.data.Dataset.from_tensor_slices((files, compression))
+        if options.shuffle:
+            dataset = dataset.shuffle(len(files), seed)
+        dataset = dataset.interleave(
+            tf.data.TFRecordDataset, num_parallel_calls=num_readers, deterministic=not sloppy
+        )
+    if options.shuffle:
+        dataset = dataset.shuffle(options.shuffle_buffer_size, seed)
+    if options.num_epochs != 1:
+        dataset = dataset.repeat(options.num_epochs)
+    drop = options.drop_final_batch or options.num_epochs is None
+    return dataset.batch(options.batch_size, drop_remainder=drop)
+
+
+def _shared_by_batches() -> tf.data.Options:
+    """Under a strategy of several processes each takes every n-th batch, not every n-th file."""
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    return options

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a typed column becomes in a tf.Example: Parquet's and JSON's columns go through here."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stoker.data.encode import as_lists, grouped
+from stoker.errors import BadData
+
+__all__ = ["as_feature", "feature_type"]
+
+
+def feature_type(kind: pa.DataType, where: str) -> pa.DataType:
+    """The type of the values that a column of this type has in examples; null if it has none."""
+    if pa.types.is_dictionary(kind) or (_is_list(kind) and not _is_list(kind.value_type)):
+        return feature_type(kind.value_type, where)
+    if pa.types.is_null(kind):
+        return kind
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return pa.int64()
+    if pa.types.is_floating(kind):
+        return pa.float32()
+    if _is_bytes(kind):
+        return pa.large_binary()
+    raise BadData(
+        f"{where} holds {kind}. An example holds integers, floats, text and lists of these: "
+        "convert the column first."
+    )
+
+
+def as_feature(column: pa.Array, where: str) -> pa.Array:
+    """A column as one of lists: of one value, or of several; null if there is none."""
+    kind = feature_type(column.type, where)
+    if pa.types.is_null(kind):
+        return pa.nulls(len(column))
+    try:
+        if not _is_list(column.type):
+            return as_lists(_values(column, kind), empty_is_null=True)
+        values = _values(column.flatten(), kind)
+    except pa.ArrowInvalid as error:
+        raise BadData(f"{where} holds a value that does not fit: {error}.") from error
+    if values.null_count:
+        raise BadData(f"{where} has a null inside a list. Leave it out of the list.")
+    lengths = pc.fill_null(pc.list_value_length(column), 0).cast(pa.int64())
+    return grouped(values, np.frombuffer(lengths.buffers()[1], np.int64), empty_is_null=True)
+
+
+def _values(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(kind)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    tests = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_binary_view,
+        pa.types.is_fixed_size_binary,
+    )
+    return any(test(kind) for test in tests) and not pa.types.is_decimal(kind)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files with a JSON object in each line to Arrow record batches of features.
+
+A value is a number, text, true or false (which are 1 and 0), or a list of these; null, an empty
+list and a missing name all mean that there is none. Since the last line may change an integer to a
+float, files are read twice: once to learn the types, once for the values.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as arrow_json
+from isal import isal_zlib
+
+from stoker.data.features import as_feature
+from stoker.data.files import open_any
+from stoker.errors import BadData
+
+__all__ = ["columns_of", "read_lines", "scan"]
+
+_BLOCK_BYTES = 4 << 20
+_BOM = b"\xef\xbb\xbf"
+_UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
+_NAMES = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list"}
+
+
+def scan(files: Sequence[str]) -> pa.Schema:
+    """Read the files once; the type that each name has in all lines of all files."""
+    found: dict[str, pa.DataType] = {}
+    num_rows = 0
+    for path, lines in read_lines(files):
+        try:
+            table = _parsed(lines)
+            for field, column in zip(table.schema, table.columns, strict=True):
+                found[field.name] = _wider(found.get(field.name, pa.null()), field.type)
+                if pa.types.is_list(field.type) and pc.list_flatten(column).null_count:
+                    raise _Differing("a null inside a list")
+        except (pa.ArrowInvalid, _Differing) as error:
+            raise BadData(_diagnosis(files, path) or f"{path}: {error}.") from error
+        num_rows += table.num_rows
+    if not num_rows:
+        raise BadData(f"{', '.join(files)}: there is no line with a JSON object.")
+    return pa.schema(list(found.items()))
+
+
+def read_lines(files: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Some megabytes of whole lines at a time, each with their file."""
+    for path in files:
+        offset = 0
+        try:
+            with open_any(path) as file:
+                for lines in _blocks(file):
+                    yield path, lines
+                    offset += len(lines) + 1
+        except _UNREADABLE as error:
+            raise BadData(
+                f"{path} cannot be read beyond byte {offset} (uncompressed): {error}."
+            ) from error
+
+
+def columns_of(lines: bytes, schema: pa.Schema) -> pa.RecordBatch:
+    """Every name that was found as a column of lists; null where a line has no value for it."""
+    (batch,) = _parsed(lines, schema).combine_chunks().to_batches()
+    columns = [as_feature(column, name) for name, column in zip(schema.names, batch, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema.names)
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    rest = file.read(len(_BOM)).removeprefix(_BOM)
+    while chunk := file.read(max(_BLOCK_BYTES, len(rest))):
+        lines, end, begun = (rest + chunk).rpartition(b"\n")
+        if end:
+            yield lines
+        rest = begun
+    if rest.strip():
+        yield rest
+
+
+def _parsed(lines: bytes, schema: pa.Schema | None = None) -> pa.Table:
+    return arrow_json.read_json(
+        pa.BufferReader(lines),
+        read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+        parse_options=arrow_json.ParseOptions(explicit_schema=schema),
+    )
+
+
+class _Differing(Exception):
+    """A name has values of different types, or values that are no feature."""
+
+
+def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """The type that holds the values of both."""
+    if pa.types.is_timestamp(other):  # to us, text that looks like a time is text
+        other = pa.string()
+    if pa.types.is_list(other):
+        if pa.types.is_list(other.value_type) or not (pa.types.is_list(one) or one == pa.null()):
+            raise _Differing(f"{one} and {other}")
+        inside = one.value_type if pa.types.is_list(one) else pa.null()
+        return pa.list_(_wider(inside, other.value_type))
+    if pa.types.is_struct(other):
+        raise _Differing(f"{other}")
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    if {one, other} == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    raise _Differing(f"{one} and {other}")
+
+
+def _diagnosis(files: Sequence[str], last: str) -> str | None:
+    """What is wrong with the first bad line, and its number; None if every line is sound."""
+    seen: dict[str, tuple[str, str]] = {}
+    for path in files[: files.index(last) + 1]:
+        with open_any(path) as file:
+            for number, line in enumerate(file, start=1):
+                where = f"{path}, line {number}"
+                if wrong := _wrong_with(line.removeprefix(_BOM), where, seen):
+                    return f"{where}: {wrong}"
+    return None
+
+
+def _wrong_with(line: bytes, where: str, seen: dict[str, tuple[str, str]]) -> str | None:
+    if not line.strip():
+        return None
+    try:
+        found = json.loads(line.strip(), object_pairs_hook=_without_repetition)
+    except ValueError as error:
+        return f"this is not a JSON object: {error}."
+    if not isinstance(found, dict):
+        return f'a line needs a JSON object, such as {{"name": 1}}, got {_short(found)}.'
+    for name, value in found.items():
+        kind = _name_of(value)
+        if kind is None:
+            return (
+                f"{name!r} holds {_short(value)}. An example holds numbers, text and lists of "
+                "these: give the values inside names of their own."
+            )
+        before, place = seen.setdefault(name, (kind, where)) if kind else ("", "")
+        if kind != before:
+            return f"{name!r} holds {kind}, but in {place} it holds {before}."
+    return None
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _name_of(value: Any) -> str | None:
+    """What a value is in words: nothing to say of a null or an empty list; None if it is nested."""
+    if value is None or value == []:
+        return ""
+    if isinstance(value, list):
+        inside = {_NAMES.get(type(one)) if not isinstance(one, list) else None for one in value}
+        return f"a list of {inside.pop()}" if len(inside) == 1 and None not in inside else None
+    return _NAMES.get(type(value))
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

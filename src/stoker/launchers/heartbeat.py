@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process of a gang is, before and beside the user's code.
+
+It finds TF_CONFIG in its environment, and gives signs of life to whoever started the gang:
+
+    up         the user's code is about to run
+    joining    it waits for the other processes
+    joined     they have found each other
+    beat       now and then, as long as it is not stopped
+"""
+
+import functools
+import importlib
+import os
+import threading
+import time
+from typing import Any
+
+from stoker.task import Environment, Member
+from stoker.training.progress import report
+
+__all__ = ["BEAT_SECONDS", "SIGN", "enter_gang"]
+
+SIGN = "sign"
+BEAT_SECONDS = 1.0
+
+
+def enter_gang(member: Member, environment: Environment) -> None:
+    """Make this process a member; a server stays here until it is killed."""
+    os.environ.update(member.variables)
+    threading.Thread(target=_beat, daemon=True).start()
+    _say("up")
+    if member.serves:
+        _serve()
+    if environment.cluster == "all-reduce":
+        if environment.keras == 3:
+            from stoker.patches.keras3_multi_worker import enable_keras3_multi_worker
+
+            enable_keras3_multi_worker()
+        _tell_of_joining(environment)
+
+
+def _say(sign: str) -> None:
+    report({"kind": SIGN, "sign": sign})
+
+
+def _beat() -> None:
+    while True:
+        time.sleep(BEAT_SECONDS)
+        _say("beat")
+
+
+def _serve() -> None:
+    """Offer this process to the chief's ParameterServerStrategy, or to an Estimator."""
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    server = tf.distribute.Server(
+        resolver.cluster_spec(),
+        job_name=resolver.task_type,
+        task_index=resolver.task_id,
+        protocol="grpc",
+    )
+    _say("joined")
+    server.join()
+
+
+def _tell_of_joining(environment: Environment) -> None:
+    """Say when the user's code makes its strategy: that is where processes wait for each other."""
+    module = importlib.import_module("tensorflow.python.distribute.collective_all_reduce_strategy")
+    strategy_class = module.CollectiveAllReduceStrategy
+    original = strategy_class.__init__
+
+    @functools.wraps(original)
+    def join(strategy: Any, *args: Any, **kwargs: Any) -> None:
+        _say("joining")
+        original(strategy, *args, **kwargs)
+        _say("joined")
+        if environment.keras == 3:
+            from stoker.patches.keras3_multi_worker import check_here
+
+            check_here(strategy)
+
+    strategy_class.__init__ = join

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments that were made: `$STOKER_HOME/envs/<name>`, or below `~/.local/share/stoker`.
+
+One is made in place, because its scripts name their own path, under a lock that the system lets go
+of if its holder dies. The file `made` in it is written last: without that, it is nobody's.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from stoker.errors import StokerError
+from stoker.launchers.interpreters.finding import (
+    Interpreter,
+    find_python,
+    find_uv,
+    inspect_python,
+    scrubbed,
+)
+from stoker.launchers.interpreters.recipes import RECIPES, Recipe
+
+__all__ = ["Made", "create", "find", "home", "made", "remove", "resolve"]
+
+_MADE = "made"
+_OLDEST = (3, 7)
+_LAST_LINES = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """An environment that is ready, or was until its recipe changed."""
+
+    name: str
+    folder: str
+    current: bool
+
+    @property
+    def python(self) -> str:
+        """Its interpreter."""
+        return os.path.join(self.folder, "bin", "python")
+
+
+def home() -> str:
+    """Where Stoker keeps what all pipelines of a user share."""
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.abspath(os.environ.get("STOKER_HOME") or os.path.join(data, "stoker"))
+
+
+def made() -> list[Made]:
+    """Every environment that is ready, by name."""
+    folder = os.path.join(home(), "envs")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [one for one in map(_made, names) if one]
+
+
+def find(name: str) -> str | None:
+    """The Python of the environment of this name; None if it was not made, or not so."""
+    found = _made(name)
+    return found.python if found and found.current else None
+
+
+def resolve(python: str) -> Interpreter:
+    """The Python that is meant by a path, or by the name of an environment."""
+    found = inspect_python(_path_of(python))
+    if tuple(map(int, found.version.split(".")))[:2] < _OLDEST:
+        raise StokerError(
+            f"{found.path} is Python {found.version}, and user code runs in "
+            f"{'.'.join(map(str, _OLDEST))} or later. Give another one."
+        )
+    return found
+
+
+def _path_of(python: str) -> str:
+    if os.sep in python:
+        return os.path.abspath(os.path.expanduser(python))
+    if found := find(python):
+        return found
+    if python in RECIPES:
+        raise StokerError(
+            f"There is no environment {python!r} here yet. Make it with: stoker env create {python}"
+        )
+    if on_path := shutil.which(python):
+        return on_path
+    raise StokerError(
+        f"{python!r} is neither an environment nor a Python on the PATH. Give the path of a "
+        f"Python, or make one of these with stoker env create: {', '.join(RECIPES)}."
+    )
+
+
+def create(recipe: Recipe, report: Callable[[str], None] = lambda _: None) -> str:
+    """Make an environment if it is not there yet; its Python. `report` gets lines of progress."""
+    if python := find(recipe.name):
+        return python
+    base = find_python(recipe.pythons)
+    if base is None:
+        *most, last = recipe.pythons
+        wanted = f"{', '.join(most)} or {last}" if most else last
+        raise StokerError(
+            f"The environment {recipe.name!r} needs Python {wanted}, and none was found on the "
+            f"PATH, under pyenv or by uv. Install one: uv python install {recipe.pythons[0]}, or "
+            f"pyenv install {recipe.pythons[0]}."
+        )
+    with _lock(recipe.name):
+        if python := find(recipe.name):  # somebody else has just made it
+            return python
+        folder = _folder(recipe.name)
+        shutil.rmtree(folder, ignore_errors=True)  # half-made, or by an older recipe
+        report(f"{recipe.name}: Python {inspect_python(base).version} at {base}")
+        for command in _commands(recipe, base, folder):
+            _run(command, recipe, report)
+        with open(os.path.join(folder, _MADE), "w", encoding="utf-8") as file:
+            file.write(recipe.digest())
+    python = find(recipe.name)
+    assert python
+    return python
+
+
+def remove(name: str) -> bool:
+    """Remove an environment; False if there is none of this name."""
+    if not os.path.isdir(_folder(name)):
+        return False
+    with _lock(name):
+        shutil.rmtree(_folder(name))
+    return True
+
+
+def _folder(name: str) -> str:
+    if os.path.basename(name) != name or name.startswith("."):
+        raise ValueError(f"{name!r} cannot be the name of an environment.")
+    return os.path.join(home(), "envs", name)
+
+
+def _made(name: str) -> Made | None:
+    folder = _folder(name)
+    try:
+        with open(os.path.join(folder, _MADE), encoding="utf-8") as file:
+            digest = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    recipe = RECIPES.get(name)
+    return Made(name=name, folder=folder, current=recipe is None or recipe.digest() == digest)
+
+
+@contextlib.contextmanager
+def _lock(name: str) -> Iterator[None]:
+    """Held by whoever makes or removes an environment; others wait."""
+    os.makedirs(os.path.join(home(), "envs"), exist_ok=True)
+    with open(os.path.join(home(), "envs", f"{name}.lock"), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _commands(recipe: Recipe, base: str, folder: str) -> Iterator[list[str]]:
+    """With uv where there is one, else with what comes with Python; both compile bytecode."""
+    python = os.path.join(folder, "bin", "python")
+    if uv := find_uv():
+        install = [uv, "pip", "install", "--python", python, "--compile-bytecode"]
+        yield [uv, "venv", "--quiet", "--python", base, folder]
+    else:
+        install = [python, "-m", "pip", "install", "--disable-pip-version-check"]
+        yield [base, "-m", "venv", folder]
+    yield [*install, "--no-deps", "--requirement", recipe.requirements]
+
+
+def _run(command: list[str], recipe: Recipe, report: Callable[[str], None]) -> None:
+    last: deque[str] = deque(maxlen=_LAST_LINES)
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=scrubbed(os.environ),
+    ) as process:
+        assert process.stdout
+        for line in process.stdout:
+            last.append(line)
+            if not line.startswith(" + "):  # uv lists at the end what it has installed
+                report(f"{recipe.name}: {line.strip()}")
+    if process.returncode:
+        raise StokerError(
+            f"The environment {recipe.name!r} could not be made: {' '.join(command)} left with "
+            f"code {process.returncode}.\n{''.join(last).rstrip()}"
+        )

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers that try a model for an InfraValidator: TensorFlow Serving, or a process of our own."""
+
+import contextlib
+import multiprocessing
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2
+
+from stoker.errors import StokerError
+from stoker.models.serving_model import ServingModel, SignatureInputs
+
+__all__ = ["Request", "Server", "Unservable", "choose_server", "requests_for"]
+
+Request = Any
+"""A PredictRequest of TensorFlow Serving."""
+
+_BINARY = "tensorflow_model_server"
+_MODEL_NAME = "infra-validation-model"
+_ANSWER_SECONDS = 60
+_fork = multiprocessing.get_context("fork")
+
+
+class Unservable(Exception):
+    """A server could not load a model, or had no answer to a request."""
+
+
+class Server(Protocol):
+    """What loads a model and asks it."""
+
+    def try_model(self, requests: Sequence[Request]) -> None:
+        """Load the model and send the requests, or raise Unservable."""
+
+
+def choose_server(folder: str, loading_seconds: float) -> Server:
+    """TensorFlow Serving where it is installed, else a process with this TensorFlow."""
+    if binary := shutil.which(_BINARY):
+        return TensorFlowServing(folder, loading_seconds, binary)
+    return FreshProcess(folder, loading_seconds)
+
+
+def requests_for(
+    folder: str, signature_names: Sequence[str], records: Sequence[bytes]
+) -> list[Request]:
+    """A request for each example and signature, without loading the model."""
+    requests = []
+    for name in signature_names:
+        signature = SignatureInputs(folder, name)
+        for record in records:
+            request = predict_pb2.PredictRequest()
+            request.model_spec.name = _MODEL_NAME
+            request.model_spec.signature_name = signature.name
+            for key, array in signature.of([record]).items():
+                request.inputs[key].CopyFrom(tf.make_tensor_proto(array))
+            requests.append(request)
+    return requests
+
+
+class FreshProcess:
+    """A fork of this process, which has imported TensorFlow and not used it yet."""
+
+    def __init__(self, folder: str, loading_seconds: float) -> None:
+        self._folder = folder
+        self._loading_seconds = loading_seconds
+
+    def __str__(self) -> str:
+        return f"A fresh process with TensorFlow {tf.__version__}"
+
+    def try_model(self, requests: Sequence[Request]) -> None:
+        """Load the model and send the requests, or raise Unservable."""
+        ours, theirs = _fork.Pipe()
+        process = _fork.Process(target=_serve, args=(theirs, self._folder, requests), daemon=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # about threads: they have run nothing
+            process.start()
+        theirs.close()
+        try:
+            self._wait_for("load the model", ours, process, self._loading_seconds)
+            for _ in requests:
+                self._wait_for("answer a request", ours, process, _ANSWER_SECONDS)
+        finally:
+            process.kill()
+            process.join()
+            ours.close()
+
+    def _wait_for(self, what: str, ours: Connection, process: Any, seconds: float) -> None:
+        if not ours.poll(seconds):
+            raise Unservable(f"it did not {what} within {seconds:g} seconds.")
+        try:
+            problem = ours.recv()
+        except EOFError:
+            process.join()
+            raise Unservable(f"it died when it should {what}: {process.exitcode}.") from None
+        if problem:
+            raise Unservable(problem)
+
+
+def _serve(theirs: Connection, folder: str, requests: Sequence[Request]) -> None:
+    """The life of the fresh process: it says how each thing went, an empty text for well."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        models = {
+            name: ServingModel(folder, name)
+            for name in {request.model_spec.signature_name for request in requests}
+        }
+        if not models:
+            tf.saved_model.load(folder)
+        theirs.send("")
+        for request in requests:
+            inputs = {name: tf.make_ndarray(proto) for name, proto in request.inputs.items()}
+            models[request.model_spec.signature_name].ask(inputs)
+            theirs.send("")
+    except (StokerError, tf.errors.OpError, OSError, TypeError, ValueError) as error:
+        theirs.send(str(error) or type(error).__name__)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent
+    parent.join()
+    os._exit(1)
+
+
+class TensorFlowServing:
+    """TensorFlow Serving, listening on a socket file only."""
+
+    def __init__(self, folder: str, loading_seconds: float, binary: str) -> None:
+        self._folder = folder
+        self._loading_seconds = loading_seconds
+        self._binary = binary
+
+    def __str__(self) -> str:
+        return f"TensorFlow Serving ({self._binary})"
+
+    def try_model(self, requests: Sequence[Request]) -> None:
+        """Load the model and send the requests, or raise Unservable."""
+        import grpc
+        from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+        with self._running() as (process, socket):
+            channel = grpc.insecure_channel(f"unix:{socket}")
+            self._wait_until_loaded(process, channel)
+            service = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            for request in requests:
+                try:
+                    service.Predict(request, timeout=_ANSWER_SECONDS)
+                except grpc.RpcError as error:
+                    raise Unservable(str(error)) from error
+
+    @contextlib.contextmanager
+    def _running(self) -> "Iterator[tuple[subprocess.Popen[bytes], str]]":
+        with tempfile.TemporaryDirectory(prefix="stoker-serving-") as tmp:
+            base, socket = os.path.join(tmp, "model"), os.path.join(tmp, "socket")
+            shutil.copytree(self._folder, os.path.join(base, "1"))
+            process = subprocess.Popen(
+                [
+                    self._binary,
+                    "--port=0",
+                    f"--grpc_socket_path={socket}",
+                    f"--model_name={_MODEL_NAME}",
+                    f"--model_base_path={base}",
+                ]
+            )
+            try:
+                yield process, socket
+            finally:
+                process.kill()
+                process.wait()
+
+    def _wait_until_loaded(self, process: "subprocess.Popen[bytes]", channel: Any) -> None:
+        import grpc
+        from tensorflow_serving.apis import get_model_status_pb2, model_service_pb2_grpc
+
+        service = model_service_pb2_grpc.ModelServiceStub(channel)
+        question = get_model_status_pb2.GetModelStatusRequest()
+        question.model_spec.name = _MODEL_NAME
+        deadline = time.monotonic() + self._loading_seconds
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise Unservable(f"it ended with exit code {process.returncode}.")
+            with contextlib.suppress(grpc.RpcError):  # it does not listen yet
+                states = service.GetModelStatus(question, timeout=1).model_version_status
+                if any(one.state == one.AVAILABLE for one in states):
+                    return
+                if any(one.state == one.END for one in states):
+                    raise Unservable(f"it could not load the model: {states[0].status}")
+            time.sleep(0.1)
+        raise Unservable(f"it did not load the model within {self._loading_seconds:g} seconds.")

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rewriters have in common: cut, convert, cut again; then compare the result."""
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from stoker.errors import RewriteFailed
+from stoker.models.rewriting import offered_examples
+from stoker.models.rewriting.comparison import (
+    TOLERANCES,
+    Arrays,
+    Difference,
+    largest_difference,
+    milliseconds,
+    size_of,
+)
+from stoker.models.rewriting.plain import PlainModel, make_plain
+from stoker.models.rewriting.report import Report
+from stoker.models.rewriting.sample import Sample, draw, draw_if_fitting
+from stoker.models.rewriting.signature import load_signature
+
+__all__ = [
+    "Conversion",
+    "NotRun",
+    "Runtime",
+    "UnsupportedOps",
+    "convert",
+    "prepare",
+    "prove",
+    "silenced",
+]
+
+
+class Runtime(Protocol):
+    """A rewritten model, loaded by what will run it."""
+
+    name: str
+    """The runtime's name and version."""
+
+    def answer(self, arrays: Arrays) -> Arrays:
+        """What the model answers, output by output."""
+
+    def milliseconds(self, arrays: Arrays) -> float:
+        """How long it takes for one call, at the median."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotRun:
+    """There is no runtime here; `why` says what is missing."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """What was converted, and what it and the result are called with."""
+
+    plain: PlainModel
+    sample: Sample
+
+    def rows(self, start: int, stop: int) -> Arrays:
+        """Some of the sample as inputs of the rewritten model."""
+        arrays = {name: array[start:stop] for name, array in self.sample.arrays.items()}
+        return self.plain.prepare(arrays)
+
+
+class UnsupportedOps(RewriteFailed):
+    """A format has no such ops."""
+
+    def __init__(self, format_name: str, ops: Collection[str], conversion: Conversion) -> None:
+        super().__init__(
+            f"{format_name} has no {', '.join(sorted(ops))}, which the signature "
+            f"{conversion.plain.signature.key!r} needs. Write the model without "
+            f"{'it' if len(ops) == 1 else 'them'}, or save it with a second signature that begins "
+            "behind, and rewrite that one."
+        )
+        self.ops = frozenset(ops)
+        self.can_be_cut_off = conversion.plain.is_cut
+
+
+def prepare(
+    path: str,
+    *,
+    signature_key: str | None = None,
+    examples: Sequence[str] | None = None,
+    avoid: Collection[str] = (),
+    for_integers: bool = False,
+) -> Conversion:
+    """Make a signature of the SavedModel in `path` ready to be converted.
+
+    `examples` are files to compare on; None means those of the run that this happens in, if they
+    fit. If the signature has to be cut, it is cut as `find_cut` says.
+    """
+    signature = load_signature(path, signature_key)
+    if examples is None:
+        sample = draw_if_fitting(signature, offered_examples())
+    else:
+        sample = draw(signature, examples)
+    plain = make_plain(signature, sample.arrays, avoid=avoid, for_integers=for_integers)
+    return Conversion(plain=plain, sample=sample)
+
+
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """Keep what a converter writes from the user: what matters of it is in what it raises.
+
+    Its parts that are not Python write to the descriptors themselves.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [(number, os.dup(number)) for number in (1, 2)]
+    try:
+        with open(os.devnull, "wb") as nowhere, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number, _ in kept:
+                os.dup2(nowhere.fileno(), number)
+            yield
+    finally:
+        for number, copy in kept:
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+def convert(attempt: Callable[[frozenset[str]], Conversion]) -> Conversion:
+    """Attempt a conversion; if it fails for ops that can be cut off, attempt it without them."""
+    avoid: frozenset[str] = frozenset()
+    while True:
+        try:
+            return attempt(avoid)
+        except UnsupportedOps as unsupported:
+            if not unsupported.can_be_cut_off or unsupported.ops <= avoid:
+                raise
+            avoid |= unsupported.ops
+
+
+def prove(
+    conversion: Conversion,
+    runtime: Runtime | NotRun,
+    folder: str,
+    *,
+    format_name: str,
+    precision: str,
+    converter: str,
+    tolerance: float | None = None,
+) -> Report:
+    """Call the rewritten model beside the original, and write down what comes out."""
+    plain, sample = conversion.plain, conversion.sample
+    allowed = TOLERANCES[precision] if tolerance is None else tolerance
+    first = {name: array[:1] for name, array in sample.arrays.items()}
+    report = Report(
+        format=format_name,
+        precision=precision,
+        signature=plain.signature.key,
+        inputs={one.name: one.to_dict() for one in plain.inputs},
+        outputs=plain.outputs,
+        left_out=plain.left_out,
+        cut=plain.is_cut,
+        converter=converter,
+        tolerance=allowed,
+        compared_on=sample.source,
+        original_bytes=size_of(plain.signature.path),
+        rewritten_bytes=size_of(folder),
+        original_ms=milliseconds(lambda: plain.signature(first)),
+    )
+    if isinstance(runtime, NotRun):
+        report = replace(report, note=f"It was not run: {runtime.why}")
+    else:
+        difference = _difference(conversion, runtime, allowed)
+        report = replace(
+            report,
+            runtime=runtime.name,
+            largest_difference=difference.value,
+            worst_output=difference.output,
+            rewritten_ms=runtime.milliseconds(conversion.rows(0, 1)),
+        )
+    report.write(folder)
+    return report
+
+
+def _difference(conversion: Conversion, runtime: Runtime, allowed: float) -> Difference:
+    """How far the rewritten model is from the original; RewriteFailed if that is too far."""
+    plain, sample = conversion.plain, conversion.sample
+    answers = plain.signature(sample.arrays)
+    expected = {name: answers[name] for name in plain.outputs}
+    difference = largest_difference(expected, runtime.answer(conversion.rows(0, len(sample))))
+    if not difference.value <= allowed:
+        raise RewriteFailed(
+            f"In {runtime.name} its output {difference.output!r} differs from the original's by "
+            f"{difference.value:.3g} of the largest value, on {sample.source}; {allowed:g} is "
+            "allowed. Choose a finer precision, or allow more: tolerance=…"
+        )
+    return difference

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SavedModel to TFLite: TensorFlow's own converter, and LiteRT to run what comes out."""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.lite.python.convert_phase import ConverterError
+
+from stoker.errors import RewriteFailed
+from stoker.models.rewriting.conversion import (
+    Conversion,
+    UnsupportedOps,
+    convert,
+    prepare,
+    prove,
+    silenced,
+)
+from stoker.models.rewriting.report import Report
+from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
+from stoker.models.rewriting.signature import first_line
+from stoker.models.rewriting.tflite_runtime import LiteRT, with_metadata
+
+__all__ = ["TFLiteRewriter"]
+
+# TFX's tests replace this name, and those of some functions below.
+_TFLiteConverter = tf.lite.TFLiteConverter
+
+_ASSETS = "assets"
+_ASSETS_EXTRA = "assets.extra"
+_NUM_CALIBRATED_ON = 200
+_UNSUPPORTED = re.compile(r"^(?:TF Select|Custom) ops: (.+)$", re.MULTILINE)
+
+
+class TFLiteRewriter(BaseRewriter):
+    """Writes a SavedModel as one TFLite file.
+
+    Without `quantization_optimizations` weights stay float32; with them they get eight bits, or
+    float16 if `quantization_supported_types` names it; `quantization_enable_full_integer` gives
+    everything in between eight bits too. `representative_dataset` yields inputs to calibrate that
+    on, dicts by name or sequences in the order of names, one example each. Other keyword arguments
+    are options of TFLiteConverter, such as `inference_input_type=tf.int8`.
+
+    `examples` are files to compare on (and to calibrate on, where no dataset is given); `tolerance`
+    is how much the result may differ. Both have defaults.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        filename: str = "tflite",
+        copy_assets: bool = True,
+        copy_assets_extra: bool = True,
+        quantization_optimizations: Sequence[Any] | None = None,
+        quantization_supported_types: Sequence[Any] | None = None,
+        quantization_enable_full_integer: bool = False,
+        signature_key: str | None = None,
+        representative_dataset: Iterable[Any] | Callable[[], Iterator[Any]] | None = None,
+        *,
+        examples: Sequence[str] | None = None,
+        tolerance: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if quantization_enable_full_integer and representative_dataset is None and examples is None:
+            raise ValueError(
+                "quantization_enable_full_integer needs a representative_dataset to calibrate on: "
+                "a function that yields inputs of the model, {name: array of one example}."
+            )
+        self._name = name
+        self._filename = os.fsdecode(filename)
+        self._copied = [_ASSETS] * copy_assets + [_ASSETS_EXTRA] * copy_assets_extra
+        self._optimizations = list(quantization_optimizations or [])
+        self._supported_types = list(quantization_supported_types or [])
+        self._full_integer = quantization_enable_full_integer
+        self._signature_key = signature_key
+        self._representative_dataset = representative_dataset
+        self._examples = examples
+        self._tolerance = tolerance
+        self._kwargs = kwargs
+        self._conversion: Conversion | None = None
+        self.report: Report | None = None
+        """What was found out about the last model that was rewritten."""
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self._name
+
+    @property
+    def precision(self) -> str:
+        """What the options amount to: float32, dynamic, float16 or int8."""
+        if self._full_integer:
+            return "int8"
+        if not self._optimizations:
+            return "float32"
+        if tf.float16 in self._supported_types:
+            return "float16"
+        return "int8" if self._representative_dataset is not None else "dynamic"
+
+    def _pre_rewrite_validate(self, original_model: ModelDescription) -> None:
+        if original_model.model_type is not ModelType.SAVED_MODEL:
+            raise ValueError(f"it takes SavedModels, not {original_model.model_type}.")
+
+    def _rewrite(self, original_model: ModelDescription, rewritten_model: ModelDescription) -> None:
+        if rewritten_model.model_type not in (ModelType.TFLITE_MODEL, ModelType.ANY_MODEL):
+            raise ValueError(
+                f"it writes TFLite, not {rewritten_model.model_type}. Ask for TFLITE_MODEL."
+            )
+        source, target = os.fsdecode(original_model.path), os.fsdecode(rewritten_model.path)
+        os.makedirs(target, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=target) as folder:
+            self._conversion = convert(lambda avoid: self._attempt(source, folder, target, avoid))
+        for name in self._copied:
+            if os.path.isdir(os.path.join(source, name)):
+                shutil.copytree(
+                    os.path.join(source, name), os.path.join(target, name), dirs_exist_ok=True
+                )
+
+    def _attempt(self, source: str, folder: str, target: str, avoid: frozenset[str]) -> Conversion:
+        options = {
+            "signature_key": self._signature_key,
+            "examples": self._examples,
+            "avoid": avoid,
+            # One scale has to fit all that is added up: measures in different units would drown
+            # each other in eight bits.
+            "for_integers": self.precision == "int8",
+        }
+        conversion = _create_tflite_compatible_saved_model(
+            source, folder, **{name: value for name, value in options.items() if value}
+        )
+        converter = self._create_tflite_converter(
+            saved_model_path=folder,
+            quantization_optimizations=self._optimizations,
+            quantization_supported_types=self._supported_types,
+            representative_dataset=self._calibration(conversion),
+            signature_key=self._signature_key,
+            **self._kwargs,
+        )
+        content = _converted(converter, conversion)
+        with open(os.path.join(target, self._filename), "wb") as file:
+            file.write(content)
+        return conversion
+
+    def _calibration(self, conversion: Conversion) -> Callable[[], Iterator[Any]] | None:
+        """What yields inputs to calibrate on, if something in between is to be quantized."""
+        given = self._representative_dataset
+        if given is None and not self._full_integer:
+            return None
+        if given is None:
+            return lambda: _single_rows(conversion)
+        if isinstance(conversion, Conversion):
+            names = [one.name for one in conversion.plain.inputs]
+            return lambda: (_by_name(one, names) for one in (given() if callable(given) else given))
+        return given if callable(given) else lambda: iter(given)
+
+    def _create_tflite_converter(
+        self,
+        saved_model_path: str,
+        quantization_optimizations: Sequence[Any],
+        quantization_supported_types: Sequence[Any],
+        representative_dataset: Any = None,
+        signature_key: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """TensorFlow's converter with these options."""
+        keys = {"signature_keys": [signature_key]} if signature_key else {}
+        converter = _TFLiteConverter.from_saved_model(saved_model_path, **keys)
+        converter.optimizations = quantization_optimizations
+        converter.target_spec.supported_types = quantization_supported_types
+        converter.representative_dataset = representative_dataset
+        if self._full_integer:
+            converter.optimizations = quantization_optimizations or [tf.lite.Optimize.DEFAULT]
+            converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+        for name, value in kwargs.items():
+            if not hasattr(converter, name):
+                raise ValueError(f"TFLiteConverter has no option {name!r}.")
+            setattr(converter, name, value)
+        return converter
+
+    def _post_rewrite_validate(self, rewritten_model: ModelDescription) -> None:
+        if not isinstance(self._conversion, Conversion):  # a test has put something in its place
+            return
+        folder = os.fsdecode(rewritten_model.path)
+        runtime = LiteRT(os.path.join(folder, self._filename), self._conversion.plain.signature.key)
+        self.report = prove(
+            self._conversion,
+            runtime,
+            folder,
+            format_name="TFLite",
+            precision=self.precision,
+            converter=f"tensorflow {tf.__version__}",
+            tolerance=self._tolerance,
+        )
+
+
+def _create_tflite_compatible_saved_model(src: str, dst: str, **how: Any) -> Conversion:
+    """Write the signature on plain tensors, and nothing else, as a SavedModel."""
+    conversion = prepare(src, **how)
+    conversion.plain.save(dst)
+    return conversion
+
+
+def _converted(converter: Any, conversion: Conversion) -> bytes:
+    try:
+        with silenced():
+            content = converter.convert()
+    except (ConverterError, RuntimeError, ValueError, TypeError, tf.errors.OpError) as error:
+        _raise_for(error, conversion)
+    if isinstance(content, str):
+        return content.encode()
+    return with_metadata(content, conversion.plain)
+
+
+def _raise_for(error: Exception, conversion: Conversion) -> Any:
+    """Say which ops TFLite does not have, or else what the converter said first."""
+    text = str(error)
+    ops = {name.strip() for found in _UNSUPPORTED.findall(text) for name in found.split(",")}
+    if ops and isinstance(conversion, Conversion):
+        raise UnsupportedOps("TFLite", ops, conversion) from error
+    raise RewriteFailed(f"TFLiteConverter says: {first_line(error)}") from error
+
+
+def _single_rows(conversion: Conversion) -> Iterator[Mapping[str, Any]]:
+    """Examples one by one, as TFLite calibrates."""
+    size = min(len(conversion.sample), _NUM_CALIBRATED_ON)
+    every = conversion.rows(0, size)
+    for row in range(size):
+        yield {name: array[row : row + 1] for name, array in every.items()}
+
+
+def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    """One example by the names of the inputs, however the user's dataset yields it."""
+    if isinstance(values, Mapping):
+        return values
+    return dict(zip(names, values, strict=True))

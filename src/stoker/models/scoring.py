@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Examples with what models say of them, batch by batch: what an evaluation is computed from."""
+
+import itertools
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pyarrow as pa
+
+from stoker.data.columns import read_columns
+from stoker.data.decode import decode
+from stoker.data.tfrecord import read_records
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
+from stoker.errors import BadData
+from stoker.evaluation.engine import Batch
+from stoker.evaluation.features import Feature, features_of
+from stoker.models.eval_saved_model import EvalSavedModel, eval_saved_model
+from stoker.models.saved_model import read_graphs
+from stoker.models.serving_model import ServingModel
+
+__all__ = ["missing_function", "scored_batches"]
+
+_BATCH_ROWS = 2048
+
+
+def missing_function(config: EvalConfig, models: Mapping[str, str]) -> str | None:
+    """A preprocessing function that is no signature of its model, if there is one."""
+    for spec in config.model_specs:
+        signatures = {name for graph in read_graphs(models[spec.name]) for name in graph.signatures}
+        for name in spec.preprocessing_function_names:
+            if name not in signatures:
+                return f"the preprocessing function {name!r}, which is no signature of the model"
+    return None
+
+
+def scored_batches(
+    config: EvalConfig, models: Mapping[str, str], files: Sequence[str]
+) -> Iterator[Batch]:
+    """All examples of some files, asked of each model; the next batch is asked meanwhile."""
+    scorers = [_scorer(spec, models[spec.name]) for spec in config.model_specs]
+
+    def score(records: list[bytes], columns: pa.RecordBatch) -> Batch:
+        features = features_of(columns)
+        return Batch(
+            {one.name: {**features, **one.preprocessed(records)} for one in scorers},
+            {one.name: one.model(records) for one in scorers},
+            records,
+        )
+
+    size = config.model_specs[0].inference_batch_size or _BATCH_ROWS
+    with ThreadPoolExecutor(1) as beside:
+        asked: Future[Batch] | None = None
+        for records, columns in _batches(files, size):
+            ready, asked = asked, beside.submit(score, records, columns)
+            if ready:
+                yield ready.result()
+        if asked:
+            yield asked.result()
+
+
+def _scorer(spec: ModelSpec, folder: str) -> "_Scorer | _EstimatorScorer":
+    model = eval_saved_model(folder)
+    return _EstimatorScorer(spec.name, model) if model else _Scorer(spec, folder)
+
+
+class _EstimatorScorer:
+    """An Estimator's evaluation graph, which makes the labels and further features itself."""
+
+    def __init__(self, name: str, model: EvalSavedModel) -> None:
+        self.name = name
+        self.model = model
+
+    def preprocessed(self, records: Sequence[bytes]) -> dict[str, Feature]:
+        made = self.model.preprocessed(records)
+        return {name: Feature.of_rows(rows) for name, rows in made.items()}
+
+
+class _Scorer:
+    """A model, and the signatures that make further features of its examples."""
+
+    def __init__(self, spec: ModelSpec, folder: str) -> None:
+        self.name = spec.name
+        self.model = ServingModel(folder, spec.signature_name)
+        signatures = self.model.inputs.graph.signatures
+        self._functions = [
+            ServingModel(folder, name)
+            for name in spec.preprocessing_function_names
+            if name in signatures  # TFMA calls the others
+        ]
+
+    def preprocessed(self, records: Sequence[bytes]) -> dict[str, Feature]:
+        return {
+            name: Feature.of_rows(rows)
+            for function in self._functions
+            for name, rows in function(records).items()
+        }
+
+
+def _batches(files: Sequence[str], size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
+    """Some examples at a time as they are stored, and their columns, decoded if they must be."""
+    columns = read_columns(files, decode_missing=False)
+    if columns is None:
+        for path in files:
+            yield from _decoded(path, size)
+        return
+    records = itertools.chain.from_iterable(map(read_records, files))
+    for block in columns.blocks():
+        for start in range(0, block.num_rows, size):
+            part = block.slice(start, size)
+            yield list(itertools.islice(records, part.num_rows)), part
+        for file in columns.files:
+            file.data.madvise(mmap.MADV_DONTNEED)  # what was read counts as memory until then
+
+
+def _decoded(path: str, size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
+    records = read_records(path)
+    while batch := list(itertools.islice(records, size)):
+        try:
+            yield batch, *decode(batch, batch_rows=size)
+        except BadData as error:
+            raise BadData(f"{path}: {error}") from error

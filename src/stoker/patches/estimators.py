@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gives `tf.estimator` back to a worker whose user code wants it.
+
+TensorFlow 2.16 dropped Estimators. Their package, tensorflow-estimator 2.15, is pure Python; all
+that it lacks there are a few private names of TensorFlow, which are put back before it is imported.
+Only such a worker is changed: elsewhere nothing is imported, and TensorFlow is as it came.
+"""
+
+import importlib
+import importlib.metadata
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+from stoker.errors import MissingPart
+from stoker.patches.keras_alias import alias_keras, prepare_keras
+from stoker.task import Environment
+from stoker.user_code.keras_choice import uses_keras_2
+from stoker.user_code.logs import hush_deprecations
+
+__all__ = ["KNOWN_TENSORFLOWS", "enable_estimators"]
+
+KNOWN_TENSORFLOWS = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
+"""The versions of TensorFlow on which this was run. What is put back is private there."""
+_API = "tensorflow_estimator.python.estimator.api"
+_NEEDED_BY_TPU_ESTIMATOR = ("session_support", "tpu_embedding", "tpu_embedding_gradient")
+
+
+def enable_estimators() -> None:
+    """Make `tf.estimator` work in this process; where it does already, this changes nothing."""
+    if "tensorflow" not in sys.modules and not os.environ.get("TF_USE_LEGACY_KERAS"):
+        prepare_keras(Environment(tensorflow=True, keras=2))
+    tensorflow: Any = importlib.import_module("tensorflow")
+    if hasattr(tensorflow, "estimator"):
+        return
+    _check_versions(tensorflow.__version__)
+    if not uses_keras_2(os.environ):
+        raise ValueError(
+            "Estimators are built on Keras 2, and this process has Keras 3. Leave out "
+            "Trainer(keras=3) and TF_USE_LEGACY_KERAS=0."
+        )
+    alias_keras()
+    hush_deprecations()  # nearly every line of an Estimator's code would cause one
+    _put_back()
+    v1, v2 = (importlib.import_module(f"{_API}._v{version}.estimator") for version in (1, 2))
+    for where, api in {"": v2, ".compat.v1": v1, ".compat.v2": v2}.items():
+        importlib.import_module(f"tensorflow{where}").estimator = api  # type: ignore[attr-defined]
+        sys.modules[f"tensorflow{where}.estimator"] = api
+
+
+def _check_versions(tensorflow: str) -> None:
+    known = f"{KNOWN_TENSORFLOWS[0]} to {KNOWN_TENSORFLOWS[-1]}"
+    if ".".join(tensorflow.split(".")[:2]) not in KNOWN_TENSORFLOWS:
+        raise MissingPart(
+            f"Stoker can give Estimators back to TensorFlow {known}, and this is {tensorflow}. "
+            "Install one of those, or train with Keras."
+        )
+    try:
+        found = importlib.metadata.version("tensorflow-estimator")
+    except importlib.metadata.PackageNotFoundError:
+        found = "not there"
+    if not found.startswith("2.15."):
+        raise MissingPart(
+            f"Estimators need tensorflow-estimator 2.15, which is {found}. "
+            "Install it: pip install 'tensorflow-estimator>=2.15,<2.16'."
+        )
+
+
+def _put_back() -> None:
+    """The names that tensorflow-estimator imports from TensorFlow and that are gone there."""
+    tf_export = importlib.import_module("tensorflow.python.util.tf_export")
+    tf_export.ESTIMATOR_API_NAME = "estimator"  # type: ignore[attr-defined]
+    for attributes, ending in ((tf_export.API_ATTRS, ""), (tf_export.API_ATTRS_V1, "_v1")):
+        like = type(attributes[tf_export.TENSORFLOW_API_NAME])
+        attributes["estimator"] = like(
+            f"_estimator_api_names{ending}", f"_estimator_api_constants{ending}"
+        )
+    training = ModuleType("tensorflow.python.distribute.estimator_training")
+    training.init_run_config = _init_run_config  # type: ignore[attr-defined]
+    training.should_run_distribute_coordinator = lambda _: False  # type: ignore[attr-defined]
+    sys.modules[training.__name__] = training
+    for name in _NEEDED_BY_TPU_ESTIMATOR:
+        sys.modules[f"tensorflow.python.tpu.{name}"] = _Placeholders(
+            f"tensorflow.python.tpu.{name}"
+        )
+
+
+def _init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
+    """What a RunConfig with a distribution strategy asks for: where this process stands."""
+    if tf_config.get("cluster"):
+        raise ValueError(
+            "RunConfig has a distribution strategy and TF_CONFIG a cluster; on this TensorFlow an "
+            "Estimator takes one of the two. Leave out the strategy to train with parameter "
+            "servers, or TF_CONFIG to train on the devices of this machine."
+        )
+    wanted = config._experimental_distribute
+    for name in ("train_distribute", "eval_distribute"):
+        if chosen := getattr(wanted, name, None):
+            setattr(config, f"_{name}", chosen)
+    config._distribute_coordinator_mode = None
+    config._init_distributed_setting_from_environment_var(tf_config)
+
+
+class _Placeholders(ModuleType):
+    """A module that TPUEstimator imports and nothing else uses: every name in it is a class."""
+
+    def __getattr__(self, name: str) -> type:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        made = type(name, (), {"__module__": self.__name__})
+        setattr(self, name, made)
+        return made

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a step has to run at all. The key is content, and a miss says which part changed.
+
+A key is made of named parts: the executor, each parameter, each input, each file. The files that a
+step was seen to load are checked too, as a compiler's dependency file is: they are known only after
+the step has run once.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from stoker.artifacts import Artifact, ArtifactMap, PropertyValue
+from stoker.dsl.component import BaseComponent, UserCode
+from stoker.launchers.interpreters import inspect_python
+from stoker.metadata.records import Execution
+from stoker.storage.file_digests import FileDigests
+from stoker.storage.manifest import Manifest, describe, manifest_file
+from stoker.task import Environment
+from stoker.user_code.fingerprint import definition_source, files_of
+from stoker.user_code.imports import find_module
+
+__all__ = ["Past", "Reuse", "Run", "changed", "damage", "decide", "key_of", "parts_of"]
+
+Parts = Mapping[str, str]
+
+_MANY_FILES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """An execution of the same step that ended well."""
+
+    execution_id: int
+    parts: Parts
+    loaded_files: Mapping[str, str]
+
+    @classmethod
+    def of(cls, execution: Execution) -> Self:
+        """An execution as the store tells it."""
+        found = execution.properties
+        return cls(
+            execution_id=execution.id,
+            parts=_texts(found.get("cache_parts")),
+            loaded_files=_texts(found.get("loaded_files")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """The step need not run: an earlier execution did the same."""
+
+    execution_id: int
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The step has to run, and why."""
+
+    explanation: str
+
+
+def key_of(parts: Parts) -> str:
+    """One digest for all parts."""
+    return _digest(_as_text(dict(parts)))
+
+
+def decide(
+    parts: Parts, same_key: Sequence[Past], latest: Past | None, digest: FileDigests
+) -> Reuse | Run:
+    """Reuse the newest execution with the same key that loaded the same files, or say why not.
+
+    `same_key` is newest first; `latest` is what a miss is compared with.
+    """
+    for one in same_key:
+        if not _changed_files(one.loaded_files, digest):
+            return Reuse(
+                one.execution_id, f"hit: nothing changed since execution {one.execution_id}"
+            )
+    if latest is None:
+        return Run("miss: no earlier run of this step ended well")
+    if not latest.parts:
+        return Run(
+            "miss: the last run was without enable_cache, so nothing is known to compare with"
+        )
+    changes = _changes(latest.parts, parts) or _changed_files(latest.loaded_files, digest)
+    return Run(f"miss: {'; '.join(changes)}")
+
+
+def _changed_files(loaded: Mapping[str, str], digest: FileDigests) -> list[str]:
+    return [
+        f"file {path}, which the last run loaded, changed"
+        for path, before in loaded.items()
+        if digest(path) != before
+    ]
+
+
+def _changes(before: Parts, now: Parts) -> list[str]:
+    """What differs, in words."""
+    changed = [f"{name} changed" for name in now if name in before and before[name] != now[name]]
+    added = [f"{name} is new" for name in now if name not in before]
+    gone = [f"{name} is gone" for name in before if name not in now]
+    return changed + added + gone
+
+
+def parts_of(
+    node: BaseComponent,
+    *,
+    inputs: ArtifactMap,
+    parameters: Mapping[str, Any],
+    environment: Environment,
+    digest: FileDigests,
+    import_paths: Sequence[str],
+) -> dict[str, str]:
+    """Everything that a step's outputs depend on, by name."""
+    code = node.user_code(dict(parameters))
+    parts = {
+        "executor": node.executor_spec.class_path.rpartition("/")[2],
+        "stoker": importlib.metadata.version("stoker"),
+        **_versions(environment),
+        **_code_parts(node, code, digest, import_paths),
+    }
+    for name, value in parameters.items():
+        # Where the code lies does not matter, only what it says.
+        if not (code and name == "module_file" and value == code.module_file):
+            parts[f"parameter {name}"] = _digest(_as_text(value))
+    for key, artifacts in inputs.items():
+        parts[f"input {key}"] = _digest(_as_text([_content(one) for one in artifacts]))
+    files = node.external_files(dict(parameters))
+    if len(files) > _MANY_FILES:
+        parts[f"{len(files)} data files"] = _digest(_as_text([(f, digest(f)) for f in files]))
+    else:
+        parts |= {f"data file {file}": digest(file) for file in files}
+    return parts
+
+
+def _versions(environment: Environment) -> dict[str, str]:
+    if environment.python:
+        there = inspect_python(environment.python)
+        return {
+            "version of Python": there.version,
+            "version of tensorflow": there.tensorflow or "none",
+        }
+    if not environment.tensorflow:
+        return {}
+    keras = {2: "tf-keras", 3: "keras"}.get(environment.keras or 0)
+    versions = {
+        "version of tensorflow": importlib.metadata.version("tensorflow"),
+        "version of Keras": importlib.metadata.version(keras) if keras else "none",
+    }
+    if environment.estimators:
+        versions["version of tensorflow-estimator"] = importlib.metadata.version(
+            "tensorflow-estimator"
+        )
+    return versions
+
+
+def _code_parts(
+    node: BaseComponent, code: UserCode | None, digest: FileDigests, import_paths: Sequence[str]
+) -> dict[str, str]:
+    """The user's code: the files of a module, or one definition and what it uses."""
+    if code is None:
+        return {}
+    file = code.module_file or (code.module and find_module(code.module, import_paths))
+    if not file or not os.path.isfile(file):
+        return {}
+    where, _, name = node.executor_spec.class_path.rpartition(":")
+    if where == code.module_file and not node.exec_properties.get("module_file"):
+        source = definition_source(file, name)
+        return {f"source of {name}": _digest(source)}
+    folder = os.path.dirname(os.path.abspath(file))
+    return {
+        f"file {os.path.relpath(path, folder)}": digest(path)
+        for path in files_of(file, import_paths)
+    }
+
+
+def _content(artifact: Artifact) -> list[Any]:
+    digest = artifact.custom_properties.get("content_digest") or describe(artifact.uri).digest
+    return [artifact.type_name, digest, artifact.properties]
+
+
+def damage(outputs: ArtifactMap) -> str:
+    """What is wrong with the files of earlier outputs: gone, or of another size; else nothing."""
+    for artifacts in outputs.values():
+        for artifact in artifacts:
+            path = manifest_file(artifact.uri)
+            if not os.path.exists(path):
+                return f"{path} is gone"
+            if wrong := _wrong_file(artifact.uri, Manifest.read(path)):
+                return wrong
+    return ""
+
+
+def changed(artifact: Artifact) -> str:
+    """What is wrong with an artifact of an earlier run: gone, or other files; else nothing."""
+    if not os.path.exists(artifact.uri):
+        return f"{artifact.uri} is gone"
+    known = artifact.custom_properties.get("content_digest")
+    if known and known != describe(artifact.uri).digest:
+        return f"the files of {artifact.uri} are not those that were published"
+    return ""
+
+
+def _wrong_file(uri: str, manifest: Manifest) -> str:
+    root = uri if os.path.isdir(uri) else os.path.dirname(uri)
+    for entry in manifest.files:
+        path = os.path.join(root, entry.path)
+        try:
+            size = os.stat(path).st_size
+        except FileNotFoundError:
+            return f"{path} is gone"
+        if size != entry.size:
+            return f"{path} has {size} bytes, not the {entry.size} that were published"
+    return ""
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _texts(value: PropertyValue) -> dict[str, str]:
+    return {str(key): str(text) for key, text in value.items()} if isinstance(value, dict) else {}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One execution of one step: recorded before it runs, published or closed when it ends.
+
+Outputs go straight to directories of the execution's own. They are sealed and described in
+manifests before one transaction makes them LIVE; whatever stops that leaves nothing published.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
+from stoker.dsl.component import Node
+from stoker.errors import StoreError
+from stoker.metadata.records import EventType, ExecutionState
+from stoker.metadata.store import Store
+from stoker.storage.manifest import manifest_file, seal
+
+__all__ = ["Execution"]
+
+
+@dataclass(kw_only=True)
+class Execution:
+    """One execution in the store."""
+
+    store: Store
+    root: str
+    node: Node
+    id: int = 0
+    outputs: ArtifactMap = field(default_factory=dict)
+
+    def begin(
+        self,
+        *,
+        pipeline_name: str,
+        run_id: str,
+        inputs: ArtifactMap,
+        properties: Mapping[str, Any],
+        writes: bool,
+    ) -> None:
+        """Record the execution as RUNNING; if it `writes`, with its outputs PENDING."""
+
+        def pending(execution_id: int) -> ArtifactMap:
+            if writes:
+                self.outputs = {
+                    key: [self._new_output(key, execution_id)] for key in self.node.outputs
+                }
+            return self.outputs
+
+        self.id = self.store.begin_execution(
+            pipeline_name=pipeline_name,
+            run_id=run_id,
+            node_id=self.node.id,
+            type_name=self.node.type_name,
+            base_type=self.node.BASE_TYPE,
+            properties=properties,
+            inputs=inputs,
+            outputs=pending,
+            at_least=self._first_free_id(),
+        )
+        for artifact in every(self.outputs):
+            is_file = isinstance(artifact, ValueArtifact)
+            os.makedirs(os.path.dirname(artifact.uri) if is_file else artifact.uri)
+
+    def publish(self, outputs: ArtifactMap, properties: Mapping[str, Any] | None = None) -> None:
+        """Seal the files, write their manifests, then make everything LIVE in one transaction."""
+        for artifact in every(outputs):
+            manifest = seal(artifact.uri)
+            artifact.custom_properties["content_digest"] = manifest.digest
+            manifest.write(manifest_file(artifact.uri))
+        self.store.publish(self.id, outputs, properties=properties)
+        self.outputs = outputs
+
+    def adopt(self, outputs: ArtifactMap) -> None:
+        """Publish files from outside the pipeline, which stay where they are."""
+        self.store.publish(self.id, outputs)
+        self.outputs = outputs
+
+    def refer_to(self, outputs: ArtifactMap) -> None:
+        """Give artifacts that earlier runs have published, as a Resolver does."""
+        self.store.publish(self.id, outputs, event=EventType.INTERNAL_OUTPUT)
+        self.outputs = outputs
+
+    def reuse(self, outputs: ArtifactMap) -> None:
+        """Give the outputs of an earlier execution of the same step: a cache hit."""
+        self.store.publish(self.id, outputs, state=ExecutionState.CACHED)
+        self.outputs = outputs
+
+    @contextlib.contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        """Close the execution if what happens inside does not end well."""
+        try:
+            yield
+        except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt)
+            # The user's own traceback, where there is one, and what the runner says about it.
+            told = (getattr(error, "traceback", ""), str(error) or "Stopped by the user.")
+            try:
+                self.store.close_execution(
+                    self.id,
+                    ExecutionState.CANCELED if stopped else ExecutionState.FAILED,
+                    "\n".join(filter(None, told)),
+                )
+            except StoreError as unrecorded:  # the next run will close it
+                error.add_note(f"This could not be recorded: {unrecorded}")
+            raise
+
+    def _first_free_id(self) -> int:
+        """One more than the highest number of an output directory: none is ever written twice."""
+        numbers = [0]
+        for key in self.node.outputs:
+            with contextlib.suppress(FileNotFoundError):
+                names = os.listdir(os.path.join(self.root, self.node.id, key))
+                numbers += [int(name) for name in names if name.isdigit()]
+        return max(numbers) + 1
+
+    def _new_output(self, key: str, execution_id: int) -> Artifact:
+        channel = self.node.outputs[key]
+        artifact = channel.type()
+        for declared in channel.get():  # old components put properties on the channel's artifact
+            artifact.properties |= declared.properties
+            artifact.custom_properties |= declared.custom_properties
+        artifact.properties |= channel.additional_properties
+        artifact.custom_properties |= channel.additional_custom_properties
+        artifact.uri = os.path.join(self.root, self.node.id, key, str(execution_id))
+        if isinstance(artifact, ValueArtifact):
+            artifact.uri = os.path.join(artifact.uri, "value")
+        return artifact

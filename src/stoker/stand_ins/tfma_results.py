@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An evaluation as notebooks read it with TFMA's functions, where TFMA is not installed."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from google.protobuf import json_format
+
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig
+from stoker.dsl.proto.evaluation_pb2 import EvalRun, MetricsForSlice, ValidationResult
+from stoker.errors import BadData
+from stoker.evaluation.results import (
+    EVAL_CONFIG,
+    read_messages,
+    read_slice_key,
+    read_validation,
+)
+from stoker.evaluation.slices import SliceKey
+
+__all__ = [
+    "EvalResult",
+    "SlicedMetrics",
+    "load_eval_result",
+    "load_metrics",
+    "load_validation_result",
+]
+
+Values = dict[str, dict[str, Any]]
+"""Metrics by name: {"auc": {"doubleValue": 0.7}}."""
+
+
+class SlicedMetrics(NamedTuple):
+    """The metrics of a slice, by the names of an output and of a sub key, both empty here."""
+
+    slice: SliceKey
+    metrics: dict[str, dict[str, Values]]
+
+
+class EvalResult(NamedTuple):
+    """An evaluation of one model, with TFMA's fields and methods."""
+
+    slicing_metrics: list[SlicedMetrics]
+    plots: list[Any]
+    attributions: list[Any]
+    config: EvalConfig
+    data_location: str
+    file_format: str
+    model_location: str
+
+    def get_metrics_for_slice(
+        self, slice_name: SliceKey = (), output_name: str = ""
+    ) -> Values | None:
+        """The metrics of a slice, by default of all examples; None if there is no such slice."""
+        return self.get_metrics_for_all_slices(output_name).get(slice_name)
+
+    def get_metrics_for_all_slices(self, output_name: str = "") -> dict[SliceKey, Values]:
+        """The metrics of each slice."""
+        return {key: metrics[output_name][""] for key, metrics in self.slicing_metrics}
+
+    def get_metric_names(self) -> list[str]:
+        """The names of all metrics."""
+        return list(
+            {name: None for one in self.get_metrics_for_all_slices().values() for name in one}
+        )
+
+    def get_slice_names(self) -> list[SliceKey]:
+        """All slices."""
+        return [one.slice for one in self.slicing_metrics]
+
+
+def load_eval_result(
+    output_path: str, output_file_format: str = "tfrecord", model_name: str | None = None
+) -> EvalResult:
+    """The evaluation in a folder; of two models, the one that was compared with the baseline."""
+    run = _eval_run(output_path)
+    by_slice = {
+        read_slice_key(one.slice_key): _by_model(one)
+        for one in load_metrics(output_path, output_file_format)
+    }
+    name = _chosen(model_name, run)
+    return EvalResult(
+        slicing_metrics=[
+            SlicedMetrics(key, {"": {"": {**models.get("", {}), **models.get(name, {})}}})
+            for key, models in by_slice.items()
+        ],
+        plots=[],
+        attributions=[],
+        config=run.eval_config,
+        data_location=run.data_location,
+        file_format=run.file_format,
+        model_location=run.model_locations.get(name, ""),
+    )
+
+
+def load_metrics(
+    output_path: str, output_file_format: str = "tfrecord"
+) -> Iterator[MetricsForSlice]:
+    """The metrics of each slice, as messages."""
+    return read_messages(output_path, output_file_format or "tfrecord")
+
+
+def load_validation_result(output_path: str, output_file_format: str = "") -> ValidationResult:  # noqa: ARG001
+    """The verdict of an evaluation."""
+    found = read_validation(output_path)
+    if found is None:
+        raise BadData(f"There is no validation result in {output_path}. Evaluate a model first.")
+    return found
+
+
+def _eval_run(folder: str) -> EvalRun:
+    path = Path(folder, EVAL_CONFIG)
+    if not path.is_file():
+        raise BadData(
+            f"There is no evaluation in {folder}: it has no {EVAL_CONFIG}. Give the URI of an "
+            "Evaluator's output 'evaluation'."
+        )
+    return json_format.Parse(path.read_text(), EvalRun(), ignore_unknown_fields=True)
+
+
+def _chosen(asked: str | None, run: EvalRun) -> str:
+    names = [spec.name for spec in run.eval_config.model_specs if not spec.is_baseline]
+    if asked is None:
+        return names[0] if names else ""
+    if asked not in run.model_locations:
+        known = ", ".join(sorted(run.model_locations))
+        raise ValueError(f"The evaluation has no model {asked!r}; it has {known}.")
+    return asked
+
+
+def _by_model(message: MetricsForSlice) -> Mapping[str, Values]:
+    """The metrics of a slice by the model's name; a change from the baseline ends in `_diff`."""
+    found: dict[str, Values] = {}
+    for one in message.metric_keys_and_values:
+        name = f"{one.key.name}_diff" if one.key.is_diff else one.key.name
+        found.setdefault(one.key.model_name, {})[name] = json_format.MessageToDict(one.value)
+    return found

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What notebooks find as `tfma.view` where TFMA is not installed: plain tables, and no plots."""
+
+from collections.abc import Callable
+from typing import Any
+
+from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
+from stoker.errors import MissingPart
+from stoker.evaluation.slices import SliceKey, fits, named
+from stoker.stand_ins.tfma_results import EvalResult, SlicedMetrics
+from stoker.views.markup import framed, table_view
+from stoker.views.table import Table
+
+__all__ = [
+    "EvalResult",
+    "MetricsTable",
+    "SlicedMetrics",
+    "render_plot",
+    "render_slicing_attributions",
+    "render_slicing_metrics",
+    "render_time_series",
+]
+
+
+class MetricsTable:
+    """A table that a notebook shows as HTML, and `print` as text."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __str__(self) -> str:
+        return "\n".join(self.table.lines())
+
+    def _repr_html_(self) -> str:
+        return framed(table_view(self.table))
+
+
+def render_slicing_metrics(
+    result: EvalResult,
+    slicing_column: str | None = None,
+    slicing_spec: SlicingSpec | None = None,
+    weighted_example_column: str | None = None,  # noqa: ARG001
+    event_handlers: Callable[..., Any] | None = None,  # noqa: ARG001
+) -> MetricsTable:
+    """The metrics of all examples, of the slices by a column, or of those that a spec means."""
+    spec = slicing_spec or SlicingSpec(feature_keys=[slicing_column] if slicing_column else [])
+    found = {
+        key: values
+        for key, values in result.get_metrics_for_all_slices().items()
+        if fits(spec, key)
+    }
+    if not found:
+        known = dict.fromkeys(_features(key) for key in result.get_slice_names())
+        raise ValueError(
+            f"The evaluation has no such slices; it has those by {'; '.join(known) or 'nothing'}."
+        )
+    names = list(dict.fromkeys(name for values in found.values() for name in values))
+    rows = [
+        [named(key), *(_text(values.get(name, {})) for name in names)]
+        for key, values in found.items()
+    ]
+    return MetricsTable(Table(columns=["slice", *names], rows=rows))
+
+
+def render_plot(*_: Any, **__: Any) -> None:
+    """Refused: plots need TFMA."""
+    raise _needs_tfma("render_plot")
+
+
+def render_time_series(*_: Any, **__: Any) -> None:
+    """Refused: it needs TFMA."""
+    raise _needs_tfma("render_time_series")
+
+
+def render_slicing_attributions(*_: Any, **__: Any) -> None:
+    """Refused: attributions need TFMA."""
+    raise _needs_tfma("render_slicing_attributions")
+
+
+def _features(key: SliceKey) -> str:
+    return ", ".join(name for name, _ in key) or "all examples"
+
+
+def _text(value: dict[str, Any]) -> str:
+    number = value.get("doubleValue")
+    return f"{number:.6g}" if isinstance(number, float) else str(number or "")
+
+
+def _needs_tfma(name: str) -> MissingPart:
+    return MissingPart(
+        f"tfma.view.{name} needs TFMA, which is not installed; render_slicing_metrics gives a "
+        "table without it. Install it: pip install 'stoker[evaluator]'.",
+        name=name,
+    )

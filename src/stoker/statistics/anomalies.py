@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where statistics are not what a schema says: what ExampleValidator finds, by TFDV's rules."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from google.protobuf.message import DecodeError
+from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_pb2
+
+from stoker.errors import BadData
+from stoker.statistics.comparison import MEASURES
+from stoker.statistics.expectations import Finding, broken_expectations
+from stoker.statistics.statistics import feature_name
+
+__all__ = [
+    "ANOMALIES_FILE",
+    "find_anomalies",
+    "has_anomalies",
+    "read_anomalies",
+    "told",
+    "write_anomalies",
+]
+
+ANOMALIES_FILE = "SchemaDiff.pb"
+
+Statistics: TypeAlias = statistics_pb2.DatasetFeatureStatisticsList
+Features: TypeAlias = dict[str, statistics_pb2.FeatureNameStatistics]
+Measurement: TypeAlias = anomalies_pb2.DriftSkewInfo.Measurement
+
+_NOT_IN_USE = {
+    schema_pb2.PLANNED,
+    schema_pb2.ALPHA,
+    schema_pb2.DEPRECATED,
+    schema_pb2.DEBUG_ONLY,
+    schema_pb2.DISABLED,
+}
+_MEASUREMENTS = {
+    "infinity_norm": ("L_INFTY", "infinity norm"),
+    "jensen_shannon_divergence": ("JENSEN_SHANNON_DIVERGENCE", "Jensen-Shannon divergence"),
+    "normalized_abs_difference": ("NORMALIZED_ABSOLUTE_DIFFERENCE", "normalized difference"),
+}
+
+
+def find_anomalies(
+    statistics: Statistics,
+    schema: schema_pb2.Schema,
+    *,
+    environment: str | None = None,
+    previous: Statistics | None = None,
+    serving: Statistics | None = None,
+) -> anomalies_pb2.Anomalies:
+    """What in these statistics is not as the schema says.
+
+    Drift comparators look at the `previous` statistics, skew comparators at the `serving` ones; a
+    comparator whose statistics are not given is not asked. With an `environment`, only the features
+    that belong to it are expected.
+    """
+    if environment is not None and environment not in schema.default_environment:
+        raise ValueError(
+            f"The schema has no environment {environment!r}; its default_environment lists "
+            f"{', '.join(schema.default_environment) or 'none'}."
+        )
+    anomalies = anomalies_pb2.Anomalies(
+        baseline=schema, anomaly_name_format=anomalies_pb2.Anomalies.SERIALIZED_PATH
+    )
+    num_examples, num_previous = _num_examples(statistics), previous and _num_examples(previous)
+    if findings := [*_of_dataset(num_examples, num_previous, schema.dataset_constraints)]:
+        _report(anomalies.dataset_anomaly_info, findings)
+    if not num_examples:
+        anomalies.data_missing = True
+        return anomalies
+    features = _features(statistics)
+    for feature in schema.feature:
+        stats = features.pop(feature.name, None)
+        if not feature.name or feature.deprecated or feature.lifecycle_stage in _NOT_IN_USE:
+            continue
+        if environment is not None and environment in feature.not_in_environment:
+            findings = [_new(f"The schema keeps it out of {environment}.")] if stats else []
+        else:
+            findings = [*broken_expectations(stats, feature, schema)]
+            if stats:
+                info = anomalies_pb2.DriftSkewInfo()
+                drift, skew = info.drift_measurements, info.skew_measurements
+                findings += _compared(stats, feature.drift_comparator, "previous", previous, drift)
+                findings += _compared(stats, feature.skew_comparator, "serving", serving, skew)
+                if drift or skew:
+                    info.path.step.append(feature.name)
+                    anomalies.drift_skew_info.append(info)
+        _add(anomalies, feature.name, findings)
+    for name in features:
+        _add(anomalies, name, [_new("The data has this feature, and the schema does not.")])
+    return anomalies
+
+
+def has_anomalies(anomalies: anomalies_pb2.Anomalies) -> bool:
+    """Whether anything was found."""
+    return bool(anomalies.anomaly_info) or anomalies.HasField("dataset_anomaly_info")
+
+
+def told(anomalies: anomalies_pb2.Anomalies) -> list[tuple[str, str, str]]:
+    """Every reason with the feature it is about, or `(examples)` if it is about all of them."""
+    infos = [
+        ("(examples)", anomalies.dataset_anomaly_info),
+        *sorted(anomalies.anomaly_info.items()),
+    ]
+    return [
+        (name, reason.short_description, reason.description)
+        for name, info in infos
+        for reason in info.reason
+    ]
+
+
+def _num_examples(statistics: Statistics) -> int:
+    return sum(dataset.num_examples for dataset in statistics.datasets)
+
+
+def _features(statistics: Statistics) -> Features:
+    return {feature_name(one): one for dataset in statistics.datasets for one in dataset.features}
+
+
+def _of_dataset(
+    num_examples: int, num_previous: int | None, limits: schema_pb2.DatasetConstraints
+) -> Iterator[Finding]:
+    has = f"There are {num_examples} examples"
+    if not num_examples:
+        yield Finding("NO_DATA_IN_SPAN", "No examples", "There is no example in this split.")
+    if num_examples < limits.min_examples_count:
+        few = f"{has}; there should be at least {limits.min_examples_count}."
+        yield Finding("DATASET_LOW_NUM_EXAMPLES", "Low num examples in dataset.", few)
+    if limits.HasField("max_examples_count") and num_examples > limits.max_examples_count:
+        many = f"{has}; there should be at most {limits.max_examples_count}."
+        yield Finding("DATASET_HIGH_NUM_EXAMPLES", "High num examples in dataset.", many)
+    if num_previous:
+        ratio, change = num_examples / num_previous, limits.num_examples_drift_comparator
+        was = f"{has}, {ratio:.6g} times as many as before; there should be"
+        if ratio < change.min_fraction_threshold:
+            few = f"{was} at least {change.min_fraction_threshold:g} times as many."
+            yield Finding("COMPARATOR_LOW_NUM_EXAMPLES", "Low num examples", few)
+        if change.HasField("max_fraction_threshold") and ratio > change.max_fraction_threshold:
+            many = f"{was} at most {change.max_fraction_threshold:g} times as many."
+            yield Finding("COMPARATOR_HIGH_NUM_EXAMPLES", "High num examples", many)
+
+
+def _new(description: str) -> Finding:
+    return Finding("SCHEMA_NEW_COLUMN", "New column", description)
+
+
+def _compared(
+    stats: statistics_pb2.FeatureNameStatistics,
+    comparator: schema_pb2.FeatureComparator,
+    control_name: str,
+    control: Statistics | None,
+    measurements: list[Measurement],
+) -> list[Finding]:
+    """What a comparator says about a feature; every measurement is kept, high or not."""
+    asked = [name for name in MEASURES if getattr(comparator, name).HasField("threshold")]
+    if not asked or control is None:
+        return []
+    other = _features(control).get(feature_name(stats))
+    if other is None:
+        lacks = f"The {control_name} statistics do not have this feature."
+        return [Finding("COMPARATOR_CONTROL_DATA_MISSING", f"{control_name} data missing", lacks)]
+    findings = []
+    for name in asked:
+        value, where = MEASURES[name](stats, other)
+        threshold = getattr(comparator, name).threshold
+        kind, title = _MEASUREMENTS[name]
+        measurements.append(Measurement(type=kind, value=value, threshold=threshold))
+        if value > threshold:
+            at = f" It is largest at {where!r}." if where is not None else ""
+            findings.append(
+                Finding(
+                    f"COMPARATOR_{kind}_HIGH",
+                    f"High {title}",
+                    f"The {title} between these and the {control_name} values is {value:.6g}; it "
+                    f"should be at most {threshold:g}.{at}",
+                )
+            )
+    return findings
+
+
+def _add(anomalies: anomalies_pb2.Anomalies, name: str, findings: Sequence[Finding]) -> None:
+    if findings:
+        info = anomalies.anomaly_info[name]
+        info.path.step.append(name)
+        _report(info, findings)
+
+
+def _report(info: anomalies_pb2.AnomalyInfo, findings: Sequence[Finding]) -> None:
+    info.severity = anomalies_pb2.AnomalyInfo.ERROR
+    several = len(findings) > 1
+    info.short_description = "Multiple errors" if several else findings[0].short
+    info.description = " ".join(finding.description for finding in findings)
+    for kind, short, description in findings:
+        info.reason.add(type=kind, short_description=short, description=description)
+
+
+def read_anomalies(path: str) -> anomalies_pb2.Anomalies:
+    """The anomalies in a file."""
+    try:
+        return anomalies_pb2.Anomalies.FromString(Path(path).read_bytes())
+    except DecodeError as error:
+        raise BadData(f"{path} does not hold anomalies: {error}.") from error
+
+
+def write_anomalies(anomalies: anomalies_pb2.Anomalies, path: str) -> None:
+    """Write the anomalies as a serialized message; the same ones make the same bytes."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(anomalies.SerializeToString(deterministic=True))

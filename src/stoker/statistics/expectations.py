@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a schema says of one feature, held against its statistics, rule by rule."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
+
+from stoker.statistics.comparison import words_of
+
+__all__ = ["Finding", "broken_expectations", "is_integer"]
+
+Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
+
+_TYPES = {
+    Stats.INT: schema_pb2.INT,
+    Stats.FLOAT: schema_pb2.FLOAT,
+    Stats.STRING: schema_pb2.BYTES,
+    Stats.BYTES: schema_pb2.BYTES,
+    Stats.STRUCT: schema_pb2.STRUCT,
+}
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
+_NUM_WORDS = 10
+
+
+class Finding(NamedTuple):
+    """One thing that is not as it should be; `kind` is a name of AnomalyInfo.Type."""
+
+    kind: str
+    short: str
+    description: str
+
+
+def broken_expectations(
+    stats: Stats | None, feature: schema_pb2.Feature, schema: schema_pb2.Schema
+) -> Iterator[Finding]:
+    """What is wrong with a feature that the schema has; None if the statistics do not have it."""
+    required = feature.presence.min_count > 0 or feature.presence.min_fraction > 0
+    if stats is None:
+        if required:
+            yield Finding("SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature.")
+        return
+    common = _common(stats)
+    if not common.num_non_missing:
+        if required:
+            missing = f"All {common.num_missing} examples lack this feature."
+            yield Finding("FEATURE_TYPE_NOT_PRESENT", "Column dropped", missing)
+        return
+    yield from _presence(common, feature.presence)
+    yield from _valency(common, feature)
+    yield from _type(stats, feature)
+    if feature.type == _TYPES.get(stats.type):
+        yield from _domain(stats, feature, schema)
+    if feature.HasField("unique_constraints"):
+        yield from _unique(stats, feature.unique_constraints)
+
+
+def is_integer(word: str) -> bool:
+    """Whether a word is the text of an int64."""
+    return bool(_INTEGER.fullmatch(word)) and -(2**63) <= int(word) < 2**63
+
+
+def _common(stats: Stats) -> statistics_pb2.CommonStatistics:
+    return getattr(stats, stats.WhichOneof("stats")).common_stats
+
+
+def _presence(
+    common: statistics_pb2.CommonStatistics, presence: schema_pb2.FeaturePresence
+) -> Iterator[Finding]:
+    num_present, num_examples = common.num_non_missing, common.num_non_missing + common.num_missing
+    has = f"{num_present} of {num_examples} examples have this feature"
+    if num_present < presence.min_count:
+        yield Finding(
+            "FEATURE_TYPE_LOW_NUMBER_PRESENT",
+            "Column dropped",
+            f"{has}; there should be at least {presence.min_count}.",
+        )
+    if num_present < presence.min_fraction * num_examples:
+        wanted = "all" if presence.min_fraction == 1 else f"{presence.min_fraction:.4g} of them"
+        yield Finding(
+            "FEATURE_TYPE_LOW_FRACTION_PRESENT", "Column dropped", f"{has}; {wanted} should."
+        )
+
+
+def _valency(
+    common: statistics_pb2.CommonStatistics, feature: schema_pb2.Feature
+) -> Iterator[Finding]:
+    low, high = common.min_num_values, common.max_num_values
+    has = f"Examples have {low if low == high else f'{low} to {high}'} values"
+    counts = [feature.value_count] if feature.HasField("value_count") else []
+    counts += feature.value_counts.value_count
+    if len(counts) > 1:
+        yield Finding(
+            "VALUE_NESTEDNESS_MISMATCH",
+            "Mismatched value nest level",
+            f"The schema has value counts for {len(counts)} levels of nesting, the data one level.",
+        )
+        return
+    for count in counts:
+        if count.HasField("min") and low < count.min:
+            wanted = f"{has}; there should be at least {count.min}."
+            yield Finding("FEATURE_TYPE_LOW_NUMBER_VALUES", "Missing values", wanted)
+        if count.HasField("max") and high > count.max:
+            wanted = f"{has}; there should be at most {count.max}."
+            yield Finding("FEATURE_TYPE_HIGH_NUMBER_VALUES", "Superfluous values", wanted)
+    if feature.HasField("shape"):
+        size = math.prod(dim.size for dim in feature.shape.dim)
+        if common.num_missing or not low == high == size:
+            lack = f", and {common.num_missing} lack the feature" if common.num_missing else ""
+            yield Finding(
+                "INVALID_FEATURE_SHAPE",
+                "Feature shape dropped",
+                f"{has}{lack}; its shape says {size} in every example.",
+            )
+
+
+def _type(stats: Stats, feature: schema_pb2.Feature) -> Iterator[Finding]:
+    name = schema_pb2.FeatureType.Name(feature.type)
+    if feature.type == schema_pb2.TYPE_UNKNOWN:
+        yield Finding(
+            "FEATURE_MISSING_TYPE",
+            "Unspecified type",
+            f"The schema does not say its type; the data is {Stats.Type.Name(stats.type)}.",
+        )
+    elif feature.type != _TYPES.get(stats.type):
+        yield Finding(
+            "UNEXPECTED_DATA_TYPE",
+            "Unexpected data type",
+            f"The data is {Stats.Type.Name(stats.type)}; the schema says {name}.",
+        )
+
+
+def _domain(
+    stats: Stats, feature: schema_pb2.Feature, schema: schema_pb2.Schema
+) -> Iterator[Finding]:
+    kind = feature.WhichOneof("domain_info")
+    if kind not in _DOMAINS:
+        return
+    types, check = _DOMAINS[kind]
+    if feature.type not in types:
+        yield Finding(
+            "DOMAIN_INVALID_FOR_TYPE",
+            "The domain does not match the type",
+            f"A {kind} is not for a feature of type {schema_pb2.FeatureType.Name(feature.type)}.",
+        )
+    else:
+        yield from check(stats, feature, schema)
+
+
+def _string_domain(
+    stats: Stats, feature: schema_pb2.Feature, schema: schema_pb2.Schema
+) -> Iterator[Finding]:
+    domain = feature.string_domain
+    if feature.HasField("domain"):
+        named = {one.name: one for one in schema.string_domain}
+        if feature.domain not in named:
+            yield Finding(
+                "INVALID_DOMAIN_SPECIFICATION",
+                "Missing domain",
+                f"The schema has no string_domain {feature.domain!r}.",
+            )
+            return
+        domain = named[feature.domain]
+    if stats.string_stats.invalid_utf8_count:
+        yield Finding(
+            "ENUM_TYPE_INVALID_UTF8",
+            "Invalid UTF8 strings",
+            f"{stats.string_stats.invalid_utf8_count} values are not UTF-8 text.",
+        )
+        return
+    words = words_of(stats)
+    known = set(domain.value)
+    unexpected = {word: count for word, count in words.items() if word not in known}
+    num_values, num_unexpected = sum(words.values()), sum(unexpected.values())
+    if num_unexpected > num_values * (1 - feature.distribution_constraints.min_domain_mass):
+        yield Finding(
+            "ENUM_TYPE_UNEXPECTED_STRING_VALUES",
+            "Unexpected string values",
+            f"{num_unexpected:.0f} of {num_values:.0f} values are not in the domain: "
+            f"{_listed(unexpected)}.",
+        )
+
+
+def _int_domain(
+    stats: Stats,
+    feature: schema_pb2.Feature,
+    schema: schema_pb2.Schema,  # noqa: ARG001
+) -> Iterator[Finding]:
+    words, domain = words_of(stats), feature.int_domain
+    if strange := {word: count for word, count in words.items() if not is_integer(word)}:
+        not_integers = f"Some values are not the text of integers: {_listed(strange)}."
+        yield Finding("INT_TYPE_NOT_INT_STRING", "Invalid values", not_integers)
+        return
+    yield from _outside(_numbers(stats, words), domain, "INT_TYPE_SMALL_INT", "INT_TYPE_BIG_INT")
+
+
+def _float_domain(
+    stats: Stats,
+    feature: schema_pb2.Feature,
+    schema: schema_pb2.Schema,  # noqa: ARG001
+) -> Iterator[Finding]:
+    words, domain = words_of(stats), feature.float_domain
+    if strange := {word: count for word, count in words.items() if not _is_float(word)}:
+        not_numbers = f"Some values are not the text of numbers: {_listed(strange)}."
+        yield Finding("FLOAT_TYPE_STRING_NOT_FLOAT", "Invalid values", not_numbers)
+        return
+    num_nan = max((one.num_nan for one in stats.num_stats.histograms), default=0)
+    if domain.disallow_nan and num_nan:
+        yield Finding("FLOAT_TYPE_HAS_NAN", "Invalid values", f"{num_nan:.0f} values are NaN.")
+    numbers = _numbers(stats, words)
+    if domain.disallow_inf and any(map(math.isinf, numbers)):
+        yield Finding("FLOAT_TYPE_HAS_INF", "Invalid values", "Some values are infinite.")
+    yield from _outside(numbers, domain, "FLOAT_TYPE_SMALL_FLOAT", "FLOAT_TYPE_BIG_FLOAT")
+
+
+def _bool_domain(
+    stats: Stats,
+    feature: schema_pb2.Feature,
+    schema: schema_pb2.Schema,  # noqa: ARG001
+) -> Iterator[Finding]:
+    words, domain = words_of(stats), feature.bool_domain
+    if feature.type == schema_pb2.BYTES:
+        known = {domain.true_value, domain.false_value} - {""}
+        if strange := {word: count for word, count in words.items() if word not in known}:
+            neither = f"Some values are neither of {sorted(known)}: {_listed(strange)}."
+            yield Finding("BOOL_TYPE_UNEXPECTED_STRING", "Non-boolean values", neither)
+        return
+    is_float = feature.type == schema_pb2.FLOAT
+    for number in _numbers(stats, words):
+        if number not in (0, 1):
+            size = "BIG_INT" if number > 1 else "SMALL_INT"
+            yield Finding(
+                f"BOOL_TYPE_{'UNEXPECTED_FLOAT' if is_float else size}",
+                "Non-boolean values",
+                f"Some values are neither 0 nor 1, such as {number:g}.",
+            )
+            return
+
+
+_Check: TypeAlias = Callable[[Stats, schema_pb2.Feature, schema_pb2.Schema], Iterator[Finding]]
+_DOMAINS: dict[str, tuple[set[int], _Check]] = {
+    "domain": ({schema_pb2.BYTES}, _string_domain),
+    "string_domain": ({schema_pb2.BYTES}, _string_domain),
+    "int_domain": ({schema_pb2.INT, schema_pb2.BYTES}, _int_domain),
+    "float_domain": ({schema_pb2.FLOAT, schema_pb2.BYTES}, _float_domain),
+    "bool_domain": ({schema_pb2.INT, schema_pb2.FLOAT, schema_pb2.BYTES}, _bool_domain),
+}
+
+
+def _numbers(stats: Stats, words: Iterable[str]) -> list[float]:
+    """The least and the greatest number, or all that are known by their text; none of NaN."""
+    if stats.HasField("string_stats"):
+        return [float(word) for word in words]
+    numbers = stats.num_stats
+    has_some = any(one.buckets for one in numbers.histograms)
+    return [numbers.min, numbers.max] if has_some else []
+
+
+def _outside(
+    numbers: list[float],
+    domain: schema_pb2.IntDomain | schema_pb2.FloatDomain,
+    small: str,
+    big: str,
+) -> Iterator[Finding]:
+    if not numbers:
+        return
+    least, greatest = min(numbers), max(numbers)
+    if domain.HasField("min") and least < domain.min:
+        too_small = f"The least value is {least:g}; it should be at least {domain.min:g}."
+        yield Finding(small, "Out-of-range values", too_small)
+    if domain.HasField("max") and greatest > domain.max:
+        too_big = f"The greatest value is {greatest:g}; it should be at most {domain.max:g}."
+        yield Finding(big, "Out-of-range values", too_big)
+
+
+def _unique(stats: Stats, wanted: schema_pb2.UniqueConstraints) -> Iterator[Finding]:
+    if not stats.HasField("string_stats"):
+        not_counted = "Different values are counted of text and categories only."
+        yield Finding("FEATURE_TYPE_NO_UNIQUE", "No unique values", not_counted)
+        return
+    num_unique = stats.string_stats.unique
+    has = f"There are {num_unique} different values; there should be"
+    if num_unique < wanted.min:
+        few = f"{has} at least {wanted.min}."
+        yield Finding("FEATURE_TYPE_LOW_UNIQUE", "Low number of unique values", few)
+    if num_unique > wanted.max:
+        many = f"{has} at most {wanted.max}."
+        yield Finding("FEATURE_TYPE_HIGH_UNIQUE", "High number of unique values", many)
+
+
+def _is_float(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _listed(words: dict[str, float]) -> str:
+    """The first few words, each with how often it occurs."""
+    shown = ", ".join(f"{word!r} ({count:.0f})" for word, count in [*words.items()][:_NUM_WORDS])
+    return f"{shown} and {len(words) - _NUM_WORDS} more" if len(words) > _NUM_WORDS else shown

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One feature of a split, as its batches go by: what is counted of it, and what that says."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from tensorflow_metadata.proto.v0 import statistics_pb2
+from tfx_bsl.sketches import KmvSketch, MisraGriesSketch
+
+from stoker.errors import BadData
+from stoker.statistics.distribution import Distribution, Moments
+
+__all__ = ["FeatureCounts", "StatisticsOptions"]
+
+_FeatureStats = statistics_pb2.FeatureNameStatistics
+_NOT_TEXT = "__BYTES_VALUE__"
+_TOO_LONG = "__LARGE_BYTES__"
+_MAX_LENGTH = 1024
+_NUM_WORDS = 1 << 14
+"""So many different words are counted exactly; of more, those that are frequent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticsOptions:
+    """How much is counted; the names and defaults are those of TFDV's StatsOptions."""
+
+    feature_allowlist: Iterable[str] | None = None
+    weight_feature: str | None = None
+    num_top_values: int = 20
+    num_rank_histogram_buckets: int = 1000
+    num_values_histogram_buckets: int = 10
+    num_histogram_buckets: int = 10
+    num_quantiles_histogram_buckets: int = 10
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if name.startswith("num_") and (not isinstance(value, int) or value < 1):
+                raise ValueError(f"StatisticsOptions.{name} must be at least 1, got {value!r}.")
+
+
+class FeatureCounts:
+    """What is counted of one feature, in constant memory.
+
+    An empty list is present and has no values; a null is missing. Numbers that are categories are
+    counted as the words they stand for.
+    """
+
+    def __init__(self, name: str, options: StatisticsOptions, *, is_category: bool = False) -> None:
+        self.name = name
+        self._options = options
+        self._is_category = is_category
+        self._type: int | None = None
+        self._values: _Numbers | _Words | None = None
+        self._num_present = 0
+        self._num_values = 0
+        self._lengths = Distribution()
+        self._weight_present = 0.0
+        self._weight_values = 0.0
+
+    def add(self, column: pa.Array, weights: np.ndarray | None = None) -> None:
+        """Take in a column of lists, and the weights of its examples."""
+        if pa.types.is_null(column.type):
+            return
+        counted = self._counted_as(_type_of(column.type.value_type))
+        lengths = np.asarray(pc.list_value_length(column).drop_null())
+        self._num_present += len(lengths)
+        self._num_values += int(lengths.sum())
+        self._lengths.add(np.sort(lengths))
+        if weights is not None:
+            present = weights[np.asarray(column.is_valid())]
+            weights = np.repeat(present, lengths)
+            self._weight_present += float(present.sum())
+            self._weight_values += float(weights.sum())
+        values = column.flatten()
+        if len(values):
+            counted.add(values, weights)
+
+    def _counted_as(self, kind: int) -> "_Numbers | _Words":
+        """What counts values of this type, which has to be the one of the batches before."""
+        if self._values is None:
+            words = kind == _FeatureStats.STRING or self._is_category
+            self._type, self._values = kind, _Words(self._options) if words else _Numbers()
+        elif kind != self._type:
+            raise BadData(
+                f"The feature {self.name!r} has values of type {_type_name(self._type)}, and later "
+                f"of type {_type_name(kind)}. Write it with one type in all examples."
+            )
+        return self._values
+
+    def message(
+        self, num_examples: int, weight: float | None = None
+    ) -> statistics_pb2.FeatureNameStatistics:
+        """The statistics of the feature among so many examples, of that weight in all."""
+        # There is no "unknown", so TFDV says STRING of what never has a value.
+        stats = _FeatureStats(type=_FeatureStats.STRING if self._type is None else self._type)
+        stats.path.step.append(self.name)
+        numeric = isinstance(self._values, _Numbers)
+        kind = stats.num_stats if numeric else stats.string_stats
+        if self._num_values and self._values:
+            self._values.describe(kind, self._options, weighted=weight is not None)
+        self._describe_presence(kind.common_stats, num_examples)
+        if weight is not None:
+            self._describe_weight(kind.common_stats.weighted_common_stats, weight)
+        return stats
+
+    def _describe_presence(
+        self, common: statistics_pb2.CommonStatistics, num_examples: int
+    ) -> None:
+        common.num_non_missing = self._num_present
+        common.num_missing = num_examples - self._num_present
+        if self._num_present:
+            lengths = self._lengths.summary()
+            common.min_num_values, common.max_num_values = map(int, lengths.values[[0, -1]])
+            common.tot_num_values = self._num_values
+            common.avg_num_values = self._num_values / self._num_present
+            common.num_values_histogram.CopyFrom(
+                lengths.quantiles_histogram(self._options.num_values_histogram_buckets)
+            )
+
+    def _describe_weight(
+        self, common: statistics_pb2.WeightedCommonStatistics, weight: float
+    ) -> None:
+        common.num_non_missing = self._weight_present
+        common.num_missing = weight - self._weight_present
+        common.tot_num_values = self._weight_values
+        if self._weight_present:
+            common.avg_num_values = self._weight_values / self._weight_present
+
+
+def _type_of(value_type: pa.DataType) -> int:
+    if pa.types.is_integer(value_type):
+        return int(_FeatureStats.INT)
+    return int(_FeatureStats.FLOAT if pa.types.is_floating(value_type) else _FeatureStats.STRING)
+
+
+def _type_name(kind: int | None) -> str:
+    return str(_FeatureStats.Type.Name(kind))
+
+
+class _Numbers:
+    """The values of a numeric feature."""
+
+    def __init__(self) -> None:
+        self._num_nan = 0
+        self._num_zeros = 0
+        self._plain = Distribution(), Moments()
+        self._weighted = Distribution(), Moments()
+
+    def add(self, values: pa.Array, weights: np.ndarray | None) -> None:
+        ordered = np.asarray(values)
+        if weights is None:
+            ordered = np.sort(ordered).astype(np.float64)
+        else:
+            order = np.argsort(ordered)
+            ordered, weights = ordered[order].astype(np.float64), weights[order]
+        end = int(np.searchsorted(ordered, np.nan))  # NaN is sorted to the end
+        zeros = np.searchsorted(ordered, 0.0, "left"), np.searchsorted(ordered, 0.0, "right")
+        self._num_nan += len(ordered) - end
+        self._num_zeros += int(zeros[1] - zeros[0])
+        _count(self._plain, ordered[:end])
+        if weights is not None:
+            _count(self._weighted, ordered[:end], weights[:end])
+
+    def describe(
+        self, stats: statistics_pb2.NumericStatistics, options: StatisticsOptions, *, weighted: bool
+    ) -> None:
+        stats.num_zeros = self._num_zeros
+        self._describe(stats, self._plain, options)
+        if weighted:
+            self._describe(stats.weighted_numeric_stats, self._weighted, options)
+
+    def _describe(
+        self, stats: Any, counted: tuple[Distribution, Moments], options: StatisticsOptions
+    ) -> None:
+        summary, moments = counted[0].summary(), counted[1]
+        if len(summary.values):
+            infinite = summary.values[np.isinf(summary.values)].tolist()
+            stats.mean = moments.mean + sum(infinite)  # of both infinities it is not a number
+            stats.std_dev, stats.median = moments.std_dev, summary.median()
+            if isinstance(stats, statistics_pb2.NumericStatistics):
+                stats.min, stats.max = summary.values[[0, -1]]
+        for histogram in (
+            summary.equal_width_histogram(options.num_histogram_buckets),
+            summary.quantiles_histogram(options.num_quantiles_histogram_buckets),
+        ):
+            histogram.num_nan = self._num_nan
+            stats.histograms.append(histogram)
+
+
+def _count(
+    counted: tuple[Distribution, Moments], ordered: np.ndarray, weights: np.ndarray | None = None
+) -> None:
+    distribution, moments = counted
+    distribution.add(ordered, weights)
+    low = np.searchsorted(ordered, -math.inf, "right")
+    high = np.searchsorted(ordered, math.inf, "left")
+    moments.add(ordered[low:high], None if weights is None else weights[low:high])
+
+
+class _Words:
+    """The values of a feature of text, bytes or categories."""
+
+    def __init__(self, options: StatisticsOptions) -> None:
+        num_words = max(_NUM_WORDS, options.num_top_values, options.num_rank_histogram_buckets)
+        self._num_values = 0
+        self._num_bytes = 0
+        self._num_not_text = 0
+        self._different = KmvSketch(_NUM_WORDS)
+        self._frequent, self._weighted = _sketch(num_words), _sketch(num_words)
+
+    def add(self, values: pa.Array, weights: np.ndarray | None) -> None:
+        if not (pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)):
+            values = values.cast(pa.large_string()).cast(pa.large_binary())
+        encoded = values.dictionary_encode()
+        words, indices = encoded.dictionary, np.asarray(encoded.indices)
+        counts = np.bincount(indices)
+        lengths = np.asarray(pc.binary_length(words))
+        not_text = _not_text(words)
+        self._num_values += len(values)
+        self._num_bytes += int(counts @ lengths)
+        self._num_not_text += int(counts @ not_text)
+        self._different.AddValues(words)
+        shown = _replaced(words, lengths > _MAX_LENGTH, _TOO_LONG)
+        shown = _replaced(shown, not_text, _NOT_TEXT)
+        self._frequent.AddValues(shown, pa.array(counts, pa.float32()))
+        if weights is not None:
+            weights = np.bincount(indices, weights)
+            self._weighted.AddValues(shown, pa.array(weights, pa.float32()))
+
+    def describe(
+        self, stats: statistics_pb2.StringStatistics, options: StatisticsOptions, *, weighted: bool
+    ) -> None:
+        stats.unique = self._different.Estimate()
+        stats.avg_length = self._num_bytes / self._num_values
+        stats.invalid_utf8_count = self._num_not_text
+        _describe_words(stats, self._frequent, options)
+        if weighted:
+            _describe_words(stats.weighted_string_stats, self._weighted, options)
+
+
+def _sketch(num_words: int) -> MisraGriesSketch:
+    later_first = MisraGriesSketch.OrderOnTie.ReverseLexicographical
+    return MisraGriesSketch(num_words, order_on_tie=later_first)
+
+
+def _not_text(words: pa.Array) -> np.ndarray:
+    """Which of these words are not UTF-8."""
+    try:
+        words.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return np.array([not _is_text(word) for word in words.to_pylist()])
+    return np.zeros(len(words), bool)
+
+
+def _is_text(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _replaced(words: pa.Array, mask: np.ndarray, by: str) -> pa.Array:
+    return pc.if_else(pa.array(mask), by.encode(), words) if mask.any() else words
+
+
+def _describe_words(stats: Any, counted: MisraGriesSketch, options: StatisticsOptions) -> None:
+    words, counts = counted.Estimate().flatten()
+    labels = words.cast(pa.large_string()).to_pylist()
+    ranked = [pair for pair in zip(labels, counts.to_pylist(), strict=True) if pair[1]]
+    for label, count in ranked[: options.num_top_values]:
+        stats.top_values.add(value=label, frequency=count)
+    for rank, (label, count) in enumerate(ranked[: options.num_rank_histogram_buckets]):
+        stats.rank_histogram.buckets.add(
+            low_rank=rank, high_rank=rank, label=label, sample_count=count
+        )

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schema of examples: inferred from statistics by TFX's rules, read and written as text."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from google.protobuf import text_format
+from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
+
+from stoker.errors import BadData
+from stoker.statistics.expectations import is_integer
+from stoker.statistics.statistics import feature_name
+
+__all__ = ["SCHEMA_FILE", "infer_schema", "read_schema", "write_schema"]
+
+SCHEMA_FILE = "schema.pbtxt"
+
+_MAX_DOMAIN = 100
+_TRUE = {"TRUE", "true", "SET", "set", "1", ""}
+_FALSE = {"FALSE", "false", "CLEAR", "clear", "0"}
+_FeatureStats = statistics_pb2.FeatureNameStatistics
+_TYPES = {
+    _FeatureStats.INT: schema_pb2.INT,
+    _FeatureStats.FLOAT: schema_pb2.FLOAT,
+    _FeatureStats.STRING: schema_pb2.BYTES,
+    _FeatureStats.BYTES: schema_pb2.BYTES,
+}
+
+
+def infer_schema(
+    statistics: statistics_pb2.DatasetFeatureStatisticsList, infer_feature_shape: bool = True
+) -> schema_pb2.Schema:
+    """What holds for all examples that were counted: types, presence, shapes and small domains.
+
+    Several datasets, such as the splits of one input, are taken together.
+    """
+    if not statistics.datasets:
+        raise ValueError("There is no dataset in these statistics to infer a schema from.")
+    schema = schema_pb2.Schema()
+    for name, seen in _seen_in(statistics).items():
+        feature = schema.feature.add(name=name, type=_TYPES[seen.type])
+        _add_presence(feature, seen)
+        _add_valency(feature, seen, infer_feature_shape)
+        _add_domain(schema, feature, seen)
+    return schema
+
+
+@dataclass(slots=True, kw_only=True)
+class _Seen:
+    """What the examples of all datasets show of one feature."""
+
+    type: int
+    num_present: int = 0
+    num_values: set[int] = field(default_factory=set)
+    """The smallest and the largest number of values in an example."""
+    numbers: set[float] = field(default_factory=set)
+    """The smallest and the largest value."""
+    words: set[str] = field(default_factory=set)
+    all_words: bool = True
+    num_examples: int = 0
+
+    @property
+    def always(self) -> bool:
+        return self.num_present == self.num_examples
+
+    def add(self, stats: statistics_pb2.FeatureNameStatistics) -> None:
+        """Take in the statistics of one more dataset."""
+        kind = getattr(stats, stats.WhichOneof("stats"))
+        common = kind.common_stats
+        if not common.num_non_missing:
+            return
+        if self.num_present and stats.type != self.type:
+            raise BadData(
+                f"The feature {feature_name(stats)!r} has two types in these statistics. "
+                "Leave out a split with exclude_splits, or import a schema written by hand."
+            )
+        self.type = stats.type
+        self.num_present += common.num_non_missing
+        self.num_values |= {common.min_num_values, common.max_num_values}
+        if stats.HasField("num_stats"):
+            self.numbers |= {kind.min, kind.max}
+        elif stats.HasField("string_stats"):
+            words = [bucket.label for bucket in kind.rank_histogram.buckets]
+            self.words |= set(words)
+            self.all_words &= kind.unique == len(words) and not kind.invalid_utf8_count
+
+
+def _seen_in(statistics: statistics_pb2.DatasetFeatureStatisticsList) -> dict[str, _Seen]:
+    num_examples = sum(dataset.num_examples for dataset in statistics.datasets)
+    seen: dict[str, _Seen] = {}
+    for dataset in statistics.datasets:
+        for stats in dataset.features:
+            one = seen.setdefault(
+                feature_name(stats), _Seen(type=stats.type, num_examples=num_examples)
+            )
+            one.add(stats)
+    return seen
+
+
+def _add_presence(feature: schema_pb2.Feature, seen: _Seen) -> None:
+    feature.presence.min_count = min(1, seen.num_present)
+    if seen.num_present and seen.always:
+        feature.presence.min_fraction = 1.0
+
+
+def _add_valency(feature: schema_pb2.Feature, seen: _Seen, infer_shape: bool) -> None:
+    """A fixed shape where every example has the same number of values, else a value count."""
+    if not seen.num_present or min(seen.num_values) == 0:
+        return
+    if len(seen.num_values) > 1:
+        feature.value_count.min = 1
+    elif infer_shape and seen.always:
+        feature.shape.dim.add(size=min(seen.num_values))
+    else:
+        feature.value_count.min = feature.value_count.max = min(seen.num_values)
+
+
+def _add_domain(schema: schema_pb2.Schema, feature: schema_pb2.Feature, seen: _Seen) -> None:
+    true, false = seen.words & _TRUE, seen.words & _FALSE
+    if seen.type == _FeatureStats.INT:
+        if seen.numbers and min(seen.numbers) >= 0 and max(seen.numbers) == 1:
+            feature.bool_domain.SetInParent()
+    elif seen.type != _FeatureStats.STRING or not seen.words:
+        return
+    elif all(map(is_integer, seen.words)) and seen.words - _TRUE - _FALSE:
+        feature.int_domain.SetInParent()
+    elif not seen.all_words:
+        return
+    elif seen.words == true | false and len(true) <= 1 and len(false) <= 1:
+        feature.bool_domain.CopyFrom(
+            schema_pb2.BoolDomain(
+                true_value=next(iter(true), None), false_value=next(iter(false), None)
+            )
+        )
+    elif len(seen.words) <= _MAX_DOMAIN:
+        feature.domain = feature.name
+        schema.string_domain.add(name=feature.name, value=sorted(seen.words, key=str.encode))
+
+
+def read_schema(path: str) -> schema_pb2.Schema:
+    """The schema in a text file; what does not parse is named by its file and line."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return text_format.Parse(text, schema_pb2.Schema())
+    except text_format.ParseError as error:
+        raise BadData(f"{path}, line {error.GetLine()}: this is not a schema: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise BadData(f"{path} is not a schema: it is not UTF-8 text ({error}).") from error
+
+
+def write_schema(schema: schema_pb2.Schema, path: str) -> None:
+    """Write the schema as text."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text_format.MessageToString(schema, as_utf8=True), encoding="utf-8")

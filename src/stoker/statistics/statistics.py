@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of examples: what StatisticsGen counts, and SchemaGen infers a schema from."""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from google.protobuf.message import DecodeError
+from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
+
+from stoker.errors import BadData
+from stoker.statistics.feature_statistics import FeatureCounts, StatisticsOptions
+
+__all__ = [
+    "STATISTICS_FILE",
+    "StatisticsOptions",
+    "compute_statistics",
+    "feature_name",
+    "read_statistics",
+    "write_statistics",
+]
+
+STATISTICS_FILE = "FeatureStats.pb"
+
+
+def compute_statistics(
+    batches: Iterable[pa.RecordBatch],
+    schema: schema_pb2.Schema | None = None,
+    options: StatisticsOptions | None = None,
+) -> statistics_pb2.DatasetFeatureStatisticsList:
+    """The statistics of one split, from batches whose columns are lists of values.
+
+    Every batch is seen once, its columns on all cores, while the next one is being read. Batches
+    may lack columns that others have. Numbers that the schema calls categories are counted as the
+    words they stand for.
+    """
+    counts = _SplitCounts(schema, options or StatisticsOptions())
+    counting: list[Future[None]] = []
+    with ThreadPoolExecutor(pa.cpu_count()) as cores:
+        for batch in batches:
+            _finish(counting)
+            counting = [cores.submit(count) for count in counts.of(batch)]
+        _finish(counting)
+    return counts.message()
+
+
+def _finish(counting: Iterable[Future[None]]) -> None:
+    for one in counting:
+        one.result()
+
+
+class _SplitCounts:
+    """What is counted of a split: its examples, their weight, and each feature by itself."""
+
+    def __init__(self, schema: schema_pb2.Schema | None, options: StatisticsOptions) -> None:
+        self._options = options
+        self._categories = (
+            {one.name for one in schema.feature if _is_category(one)} if schema else ()
+        )
+        self._features: dict[str, FeatureCounts] = {}
+        self._num_examples = 0
+        self._weight = None if options.weight_feature is None else 0.0
+
+    def of(self, batch: pa.RecordBatch) -> Iterator[Callable[[], None]]:
+        """What to do with one more batch; features can be counted at the same time."""
+        self._num_examples += batch.num_rows
+        weights = None
+        if self._weight is not None:
+            weights = _weights(batch, str(self._options.weight_feature))
+            self._weight += float(weights.sum())
+        allowed = self._options.feature_allowlist
+        columns = zip(batch.schema.names, batch.columns, strict=True)
+        for name, column in sorted(columns, key=lambda one: -one[1].nbytes):  # long work first
+            if allowed is None or name in allowed:
+                yield functools.partial(self._feature(name).add, column, weights)
+
+    def _feature(self, name: str) -> FeatureCounts:
+        if name not in self._features:
+            is_category = name in self._categories
+            self._features[name] = FeatureCounts(name, self._options, is_category=is_category)
+        return self._features[name]
+
+    def message(self) -> statistics_pb2.DatasetFeatureStatisticsList:
+        """The statistics, with the features sorted by name."""
+        statistics = statistics_pb2.DatasetFeatureStatisticsList()
+        dataset = statistics.datasets.add(num_examples=self._num_examples)
+        if self._weight is not None:
+            dataset.weighted_num_examples = self._weight
+        for _, feature in sorted(self._features.items()):
+            dataset.features.append(feature.message(self._num_examples, self._weight))
+        return statistics
+
+
+def _is_category(feature: schema_pb2.Feature) -> bool:
+    """Whether numbers of a feature are names of something; the rule is TFDV's."""
+    if feature.type == schema_pb2.INT:
+        domain = feature.WhichOneof("domain_info")
+        named = domain in ("bool_domain", "natural_language_domain")
+        return named or bool(feature.int_domain.is_categorical)
+    return bool(feature.type == schema_pb2.FLOAT and feature.float_domain.is_categorical)
+
+
+def _weights(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    """The one number that each example has in its weight feature."""
+    place = batch.schema.get_field_index(name)
+    column = batch.column(place) if place >= 0 else pa.nulls(batch.num_rows)
+    if not pa.types.is_null(column.type) and not column.null_count:
+        values = np.asarray(column.flatten())
+        lengths = np.asarray(pc.list_value_length(column))
+        if values.dtype.kind in "if" and (lengths == 1).all() and (values >= 0).all():
+            return values.astype(np.float64)
+    raise BadData(
+        f"The weight feature {name!r} has to be one number, zero or more, in every example. "
+        "Correct the examples, or leave out weight_feature."
+    )
+
+
+def feature_name(stats: statistics_pb2.FeatureNameStatistics) -> str:
+    """The name of the feature that these statistics are of."""
+    return ".".join(stats.path.step) if stats.HasField("path") else str(stats.name)
+
+
+def read_statistics(path: str) -> statistics_pb2.DatasetFeatureStatisticsList:
+    """The statistics in a file."""
+    try:
+        return statistics_pb2.DatasetFeatureStatisticsList.FromString(Path(path).read_bytes())
+    except DecodeError as error:
+        raise BadData(f"{path} does not hold statistics: {error}.") from error
+
+
+def write_statistics(statistics: statistics_pb2.DatasetFeatureStatisticsList, path: str) -> None:
+    """Write the statistics as a serialized message; the same statistics make the same bytes."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(statistics.SerializeToString(deterministic=True))

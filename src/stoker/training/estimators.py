@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adds one session hook to every `train` of an Estimator in this process, and reads `evaluate`.
+
+Where no Estimator was imported, nothing is changed. In a cluster, the chief and the evaluator tell.
+"""
+
+import contextlib
+import functools
+import inspect
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from stoker.training.session import REPORT_SECONDS, Session, numbers
+
+__all__ = ["watch_estimators"]
+
+
+@contextlib.contextmanager
+def watch_estimators(session: Session) -> Iterator[None]:
+    """Tell `session` about every training and evaluation inside."""
+    module: Any = sys.modules.get("tensorflow_estimator.python.estimator.estimator")
+    if module is None:
+        yield
+        return
+    estimator = module.Estimator
+    train, evaluate = estimator.train, estimator.evaluate
+    estimator.train = _watched_train(train, session)
+    estimator.evaluate = _watched_evaluate(evaluate, session)
+    try:
+        yield
+    finally:
+        estimator.train, estimator.evaluate = train, evaluate
+
+
+def _watched_train(train: Callable[..., Any], session: Session) -> Callable[..., Any]:
+    import tensorflow as tf
+
+    signature = inspect.signature(train)
+    hook_class: Any = type("TrainWatch", (_TrainWatch, tf.compat.v1.train.SessionRunHook), {})
+
+    @functools.wraps(train)
+    def watched_train(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        call = signature.bind(estimator, *args, **kwargs)
+        if estimator.config.is_chief:
+            call.arguments["hooks"] = [*(call.arguments.get("hooks") or ()), hook_class(session)]
+        return train(*call.args, **call.kwargs)
+
+    return watched_train
+
+
+def _watched_evaluate(evaluate: Callable[..., Any], session: Session) -> Callable[..., Any]:
+    @functools.wraps(evaluate)
+    def watched_evaluate(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        found = evaluate(estimator, *args, **kwargs)
+        metrics = numbers(found)
+        step = int(metrics.pop("global_step"))
+        session.write(split="validation", step=step, epoch=None, metrics=metrics)
+        session.report(
+            {
+                "kind": "progress",
+                "step": step,
+                "phase": "validation",
+                "metrics": metrics,
+                "epoch_end": True,
+            }
+        )
+        return found
+
+    return watched_evaluate
+
+
+class _TrainWatch:
+    """What the hook does: it fetches the loss, which the Estimator fetches anyway."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._loss: float | None = None
+        self._next_report = 0.0
+
+    def begin(self) -> None:
+        import tensorflow as tf
+
+        self._global_step = tf.compat.v1.train.get_global_step()
+
+    def before_run(self, run_context: Any) -> Any:
+        import tensorflow as tf
+
+        _, loss = run_context.original_args.fetches  # [train_op, loss]
+        return tf.compat.v1.train.SessionRunArgs(loss)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        self._loss = float(run_values.results)
+        if time.monotonic() >= self._next_report:
+            self._next_report = time.monotonic() + REPORT_SECONDS
+            self._tell(run_context.session)
+
+    def end(self, session: Any) -> None:
+        if self._loss is not None:
+            self._tell(session)
+
+    def _tell(self, session: Any) -> None:
+        self._session.log_step(int(session.run(self._global_step)), {"loss": self._loss})

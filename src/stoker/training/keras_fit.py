@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adds one callback to every `fit` of Keras 2 and Keras 3 in this process.
+
+The callback looks at the clock before each step, and at the metrics only a few times a second, so
+that a model of thousands of steps a second trains as fast as without it.
+"""
+
+import contextlib
+import functools
+import importlib
+import inspect
+import itertools
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from stoker.training.gpu import idle_gpu
+from stoker.training.input_wait import InputWait
+from stoker.training.resume.resume import FitHadEnded, FitKeeper, Place
+from stoker.training.session import REPORT_SECONDS, Session, numbers
+
+__all__ = ["watch_fit"]
+
+_WRITE_SECONDS = 1.0
+_WAIT_SECONDS = 0.5
+_NUM_MARKS = 8
+_MODULES = {2: "tf_keras", 3: "keras"}
+
+
+@contextlib.contextmanager
+def watch_fit(session: Session, *, keras: int | None) -> Iterator[None]:
+    """Tell `session` about every `fit` inside; with `keras=None`, of the Keras that is loaded."""
+    if keras:
+        modules = [importlib.import_module(_MODULES[keras])]
+    else:
+        modules = [sys.modules[name] for name in _MODULES.values() if name in sys.modules]
+    with contextlib.ExitStack() as stack:
+        # With Keras 2, both names mean the same module.
+        for module in {id(module): module for module in modules}.values():
+            stack.enter_context(_fit_replaced(module, session))
+        yield
+
+
+@contextlib.contextmanager
+def _fit_replaced(keras: Any, session: Session) -> Iterator[None]:
+    """On the base class alone, where a subclass with a `fit` of its own arrives too."""
+    model_class = keras.Model
+    inherited = "fit" not in vars(model_class)
+    fit = model_class.fit
+    model_class.fit = _watched(fit, keras, session)
+    try:
+        yield
+    finally:
+        if inherited:
+            del model_class.fit
+        else:
+            model_class.fit = fit
+
+
+def _watched(fit: Callable[..., Any], keras: Any, session: Session) -> Callable[..., Any]:
+    signature = inspect.signature(fit)
+
+    @functools.wraps(fit)
+    def watched_fit(model: Any, *args: Any, **kwargs: Any) -> Any:
+        call = signature.bind(model, *args, **kwargs)
+        watch = _as_callback(keras, _FitWatch)(session, call.arguments)
+        with session.keeping(keras, model, call.arguments) as kept:
+            ours = [watch]
+            if kept:
+                watch.go_on_from(kept.place)
+                ours.append(_as_callback(keras, FitKeeper)(kept, watch.place))
+            callbacks = _with_ours(keras, model, call.arguments.get("callbacks"), ours)
+            _leave_room(session, callbacks)
+            # Keras's own bar would be a second one; who asks for it still gets it.
+            call.arguments = {"verbose": 0, **call.arguments, "callbacks": callbacks}
+            if kept and kept.place:
+                call.arguments["initial_epoch"] = kept.place.epoch
+            try:
+                history = fit(*call.args, **call.kwargs)
+            except FitHadEnded:
+                return model.history
+            finally:
+                watch.let_go()
+            if kept:
+                kept.end(watch.place(0))
+            return history
+
+    return watched_fit
+
+
+def _with_ours(keras: Any, model: Any, callbacks: Any, ours: list[Any]) -> Any:
+    """The callbacks of a `fit`: ours come first and last, what the user has given in between."""
+    watch, *keeper = ours
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        callbacks.callbacks[:] = [*keeper, *callbacks.callbacks, watch]
+        for one in ours:
+            one.set_model(model)
+            one.set_params(callbacks.params)
+        return callbacks
+    given = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
+    return [*keeper, *(one for one in given if one is not None), watch]
+
+
+def _leave_room(session: Session, callbacks: Any) -> None:
+    for one in getattr(callbacks, "callbacks", callbacks):
+        if session.log and type(one).__name__ == "TensorBoard":
+            session.log.leave_room_for(str(one.log_dir))
+
+
+def _as_callback(keras: Any, kind: type[Any]) -> type[Any]:
+    # Keras 2 times the batch hooks of classes whose names it does not know, and complains about
+    # them when batches are short; `Callback` is one that it knows.
+    return type("Callback", (kind, keras.callbacks.Callback), {})
+
+
+class _FitWatch:
+    """What the callback does, whichever Keras calls it.
+
+    Keras 3 may call `on_train_batch_end` from other threads, and late: all measuring is therefore
+    done before the next batch, on the thread that trains.
+    """
+
+    model: Any
+    params: dict[str, Any]
+    async_safe = True  # Keras 3 need not wait for us after each batch
+
+    def __init__(self, session: Session, given: Mapping[str, Any]) -> None:
+        super().__init__()
+        # Keras 2 need not turn the metrics of every batch into numbers for us; it says False itself
+        # when a callback is made.
+        self._supports_tf_logs = True
+        self._session = session
+        self._batch_size: int | None = given.get("batch_size")
+        self._first_epoch: int = given.get("initial_epoch") or 0
+        self._offset = session.last_step
+        self._steps_before = 0
+        self._steps_skipped = 0
+        self._epoch = self._first_epoch
+        self._in_training = False
+        self._ended: Iterator[int] = itertools.count()
+        self._logs: Any = None
+        self._next_report = 0.0
+        self._next_write = 0.0
+        self._first_mark: tuple[float, int] | None = None
+        self._marks: deque[tuple[float, int]] = deque(maxlen=_NUM_MARKS)
+        self._wait: InputWait | None = None
+        self._wait_mark: tuple[float, int] | None = None
+        self._train_function: Any = None
+        self._measured: dict[str, Any] = {}
+
+    # What Keras calls
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
+        self._epoch = epoch
+        self._in_training = True
+        self._ended = itertools.count()
+        self._logs = None
+        self._marks.clear()
+        self._wait = self._wait_mark = None
+        self._look_at_iterator()
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
+        if time.perf_counter() >= self._next_report and batch and self._logs is not None:
+            self._sample(batch)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
+        next(self._ended)
+        self._logs = logs
+
+    def on_test_begin(self, logs: Any = None) -> None:  # noqa: ARG002
+        if self._in_training:
+            self._end_training_part()
+            self._report(self._steps_before, phase="validation")
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
+        self._end_training_part()
+        found = numbers(logs or {})
+        train = {name: value for name, value in found.items() if not name.startswith("val_")}
+        validation = {
+            name.removeprefix("val_"): value for name, value in found.items() if name not in train
+        }
+        self._write("train", self._steps_before, train)
+        if validation:
+            self._write("validation", self._steps_before, validation)
+        if self._session.log:
+            self._session.log.flush()
+        self._measured["metrics"] = found
+        self._report(self._steps_before, epoch_end=True)
+
+    def on_train_end(self, logs: Any = None) -> None:  # noqa: ARG002
+        self._report(self._steps_before, done=True)
+
+    # Where it is
+
+    def place(self, step: int) -> Place:
+        """Before a step of the epoch, where that is."""
+        return Place(
+            epoch=self._epoch,
+            step=step,
+            steps_before=self._steps_before,
+            last_step=self._session.last_step,
+        )
+
+    def go_on_from(self, place: Place | None) -> None:
+        """Count as if the steps before this place had been seen."""
+        if place:
+            self._epoch, self._steps_before = place.epoch, place.steps_before
+            self._steps_skipped = place.step
+            self._session.last_step = max(self._session.last_step, place.last_step)
+
+    # What it measures
+
+    def _sample(self, batch: int) -> None:
+        """Measure after `batch` steps of this epoch."""
+        now, step = time.perf_counter(), self._steps_before + batch
+        self._next_report = now + REPORT_SECONDS
+        self._first_mark = self._first_mark or (now, step)
+        self._marks.append((now, step))
+        self._measured["metrics"] = metrics = numbers(self._logs)
+        self._measured["steps_per_second"] = _rate(self._marks[0], self._marks[-1])
+        if now >= self._next_write:
+            self._next_write = now + _WRITE_SECONDS
+            self._measured["examples_per_step"] = self._examples_per_step(batch)
+            self._write("train", step, metrics)
+            self._check_gpu()
+        if self._wait_mark is None or now - self._wait_mark[0] >= _WAIT_SECONDS:
+            self._measure_wait(now, step)
+        self._report(step)
+
+    def _measure_wait(self, now: float, step: int) -> None:
+        if self._wait and self._wait_mark:
+            then, step_then = self._wait_mark
+            self._measured["waiting"] = self._wait.share(step - step_then, now - then)
+        self._wait_mark = (now, step)
+
+    def _examples_per_step(self, batch: int) -> float | None:
+        """From the loss, which Keras averages over examples; a loss of the user's own counts 1.
+
+        In a gang, to read it is to wait for the others, who do not look at the same moment.
+        """
+        if "TF_CONFIG" in os.environ:
+            return self._batch_size
+        for metric in self.model.metrics:
+            if metric.name == "loss" and hasattr(metric, "count"):
+                per_step = float(metric.count.numpy()) / batch
+                return per_step if per_step > 1.0 else self._batch_size
+        return self._batch_size
+
+    def _end_training_part(self) -> None:
+        """Once per epoch, before validation, count the steps that it had."""
+        if not self._in_training:
+            return
+        self._in_training = False
+        per_call = self.model.steps_per_execution  # a number with Keras 3, a variable with Keras 2
+        num_steps = next(self._ended) * int(getattr(per_call, "numpy", lambda: per_call)())
+        num_steps, self._steps_skipped = num_steps + self._steps_skipped, 0
+        if num_steps and not self._marks:  # an epoch shorter than the time between two samples
+            self._measured["examples_per_step"] = self._examples_per_step(num_steps)
+        self._steps_before += min(num_steps, self.params.get("steps") or num_steps)
+        if self._wait_mark:
+            self._measure_wait(time.perf_counter(), self._steps_before)
+
+    def _check_gpu(self) -> None:
+        if not self._session.gpu_checked and "tensorflow" in sys.modules:
+            self._session.gpu_checked = True
+            if warning := idle_gpu(self.model):
+                self._session.report({"kind": "warning", "text": warning})
+
+    def _look_at_iterator(self) -> None:
+        """Stand in for the train function until its first call, which shows its iterator."""
+        self.let_go()
+        original = self.model.train_function
+
+        def first_call(*args: Any) -> Any:
+            self.let_go()
+            self._wait = InputWait(args[-1])
+            return original(*args)
+
+        if original is not None:
+            self._train_function = original
+            self.model.train_function = first_call
+
+    def let_go(self) -> None:
+        """Give the model its own train function back."""
+        if self._train_function is not None:
+            self.model.train_function = self._train_function
+            self._train_function = None
+
+    # Where it goes
+
+    def _write(self, split: str, step: int, metrics: dict[str, float]) -> None:
+        self._session.write(
+            split=split, step=self._offset + step, epoch=self._epoch + 1, metrics=metrics
+        )
+
+    def _report(self, step: int, **more: Any) -> None:
+        steps_per_epoch, epochs = self.params.get("steps"), self.params.get("epochs") or 1
+        num_epochs = epochs - self._first_epoch
+        if steps_per_epoch is None and self._steps_before:
+            num_ended = self._epoch - self._first_epoch + (not self._in_training)
+            steps_per_epoch = self._steps_before // (num_ended or 1)
+        steps = steps_per_epoch * num_epochs if steps_per_epoch else None
+        per_second = self._measured.get("steps_per_second")
+        per_step = self._measured.get("examples_per_step")
+        self._session.report(
+            {
+                "kind": "progress",
+                "step": step,
+                "steps": steps,
+                "epoch": self._epoch + 1,
+                "epochs": epochs,
+                "metrics": self._measured.get("metrics", {}),
+                "steps_per_second": per_second,
+                "examples_per_second": per_second * per_step if per_second and per_step else None,
+                "waiting": self._measured.get("waiting"),
+                "seconds_left": self._seconds_left(step, steps),
+                **more,
+            }
+        )
+
+    def _seconds_left(self, step: int, steps: int | None) -> float | None:
+        """At the pace since the first step was done: compiling it apart, validation included."""
+        if steps is None or self._first_mark is None:
+            return None
+        pace = _rate(self._first_mark, (time.perf_counter(), step))
+        return max(0, steps - step) / pace if pace else None
+
+
+def _rate(then: tuple[float, int], now: tuple[float, int]) -> float | None:
+    seconds, steps = now[0] - then[0], now[1] - then[1]
+    return steps / seconds if seconds > 0 and steps > 0 else None

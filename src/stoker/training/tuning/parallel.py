@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A search whose trials run in several processes, through KerasTuner's own distributed oracle.
+
+    this process: tuner_fn, oracle ◀──gRPC, loopback──▶ worker-1: tuner_fn, trials
+         │                         ◀──────────────────▶ worker-2: tuner_fn, trials
+         └──▶ nursery: forks the workers, tells when one ends
+
+The workers ask the oracle for trials until it has none left. The trial of a worker that dies goes
+back to the oracle, which tries it again or counts it as failed, and another worker takes over.
+"""
+
+import contextlib
+import functools
+import inspect
+import itertools
+import os
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from signal import Signals
+from typing import Any
+
+from stoker.errors import StepFailed
+from stoker.training import watch
+from stoker.training.tuning.nursery import Nursery
+from stoker.training.tuning.search import (
+    Job,
+    Watched,
+    error_of,
+    make_tuner,
+    state_kept_whole,
+)
+
+__all__ = ["search_in_parallel"]
+
+_LOOPBACK = "127.0.0.1"
+_IDLE_SECONDS = 0.05
+
+
+def search_in_parallel(job: Job, num_workers: int) -> Watched:
+    """Run the trials in `num_workers` processes; TensorFlow must not have run an op in this one."""
+    shutil.rmtree(job.errors_dir, ignore_errors=True)  # of an earlier attempt
+    os.makedirs(job.errors_dir)
+    with Nursery(functools.partial(_work, job, num_workers)) as nursery:
+        tuner, fit_kwargs = make_tuner(job)
+        watched = Watched(tuner, job, quiet="verbose" not in fit_kwargs)
+        with state_kept_whole(), _served(tuner.oracle) as port:
+            tuner.save()  # what a later attempt looks for
+            _see_workers_through(watched, job, nursery, num_workers, port)
+    return watched
+
+
+def _see_workers_through(
+    watched: Watched, job: Job, nursery: Nursery, num_workers: int, port: int
+) -> None:
+    oracle = watched.tuner.oracle
+    names = (f"worker-{number}" for number in itertools.count(1))
+    running = set(itertools.islice(names, num_workers))
+    for name in sorted(running):
+        nursery.start(name, port)
+    has_ended = False
+    while running:
+        name, exit_code = nursery.wait()
+        running.remove(name)
+        if exit_code == 0:
+            has_ended = True  # the oracle had no more trials for it
+            continue
+        if error := error_of(job, name):
+            print(error.rstrip(), file=sys.stderr, flush=True)
+            raise StepFailed(error.strip().rpartition("\n")[2])
+        if name in oracle.tuner_ids:
+            _give_back(watched, name, exit_code)
+            running.add(successor := next(names))
+            nursery.start(successor, port)
+    if not has_ended:
+        raise StepFailed(
+            "Every process that ran trials died before it had asked for one. The system may have "
+            "run out of memory: try fewer with TuneArgs(num_parallel_trials=…)."
+        )
+
+
+def _give_back(watched: Watched, name: str, exit_code: int) -> None:
+    """End the trial of a worker that died."""
+    from keras_tuner.engine.trial import TrialStatus
+
+    how = f"killed by {Signals(-exit_code).name}" if exit_code < 0 else f"exit code {exit_code}"
+    words = f"The process that ran the trial died ({how})."
+    print(f"{name}: {words}", file=sys.stderr, flush=True)
+    if trial := watched.tuner.oracle.ongoing_trials.get(name):
+        trial.status, trial.message = TrialStatus.INVALID, words
+        watched.end_trial(trial)
+
+
+@contextlib.contextmanager
+def _served(oracle: Any) -> Iterator[int]:
+    """Serve the oracle on a free port of this machine's loopback; gives the port."""
+    import grpc
+    from keras_tuner.src import protos
+    from keras_tuner.src.distribute.oracle_chief import OracleServicer
+
+    server = grpc.server(ThreadPoolExecutor(max_workers=1))
+    protos.get_service_grpc().add_OracleServicer_to_server(OracleServicer(oracle), server)
+    port: int = server.add_insecure_port(f"{_LOOPBACK}:0")
+    server.start()
+    try:
+        yield port
+    finally:
+        server.stop(grace=None).wait()
+
+
+def _work(job: Job, num_workers: int, name: str, port: int) -> None:
+    """The life of a worker: it runs trials until the oracle has no more."""
+    os.environ |= {
+        "KERASTUNER_ORACLE_IP": _LOOPBACK,
+        "KERASTUNER_ORACLE_PORT": str(port),
+        "KERASTUNER_TUNER_ID": name,
+        "no_grpc_proxy": _LOOPBACK,
+    }
+    num_threads = max(1, (os.cpu_count() or 1) // num_workers)
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(num_threads))
+    try:
+        with state_kept_whole(), _never_overwriting():
+            tuner, fit_kwargs = make_tuner(job)
+            _leave_errors(tuner.oracle, job)
+            with watch(job.fn_args):  # in place of Keras's own bars, which would run into another
+                tuner.search(**fit_kwargs)
+    except Exception:  # raised again by the process that serves the oracle
+        _leave(job, name, traceback.format_exc())
+        sys.exit(1)
+
+
+@contextlib.contextmanager
+def _never_overwriting() -> Iterator[None]:
+    """Keep a tuner that is made with overwrite=True from removing the state of the running search.
+
+    The process that serves the oracle has made the same tuner, and removed what was there, before.
+    """
+    from keras_tuner.engine.base_tuner import BaseTuner
+
+    make: Callable[..., None] = BaseTuner.__init__
+    signature = inspect.signature(make)
+
+    @functools.wraps(make)
+    def make_without(*args: Any, **kwargs: Any) -> None:
+        call = signature.bind(*args, **kwargs)
+        call.arguments["overwrite"] = False
+        make(*call.args, **call.kwargs)
+
+    BaseTuner.__init__ = make_without
+    try:
+        yield
+    finally:
+        BaseTuner.__init__ = make
+
+
+def _leave_errors(oracle: Any, job: Job) -> None:
+    """Stand before a worker's oracle: it carries no tracebacks, and asks again without a pause."""
+    create, end = oracle.create_trial, oracle.end_trial
+
+    def create_trial(tuner_id: str) -> Any:
+        trial = create(tuner_id)
+        if trial.status == "IDLE":
+            time.sleep(_IDLE_SECONDS)
+        return trial
+
+    def end_trial(trial: Any) -> None:
+        if trial.message:
+            _leave(job, trial.trial_id, trial.message)
+        end(trial)
+
+    oracle.create_trial, oracle.end_trial = create_trial, end_trial
+
+
+def _leave(job: Job, name: str, text: str) -> None:
+    with open(os.path.join(job.errors_dir, f"{name}.txt"), "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow Transform's analysis on this machine, without Beam."""

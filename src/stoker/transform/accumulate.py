@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pass over the data gathers: one accumulation per analyzer, in each process that reads.
+
+Beam would have collections where we have lists. The elements that an accumulation ends in are
+those of Beam's collection: one accumulator, or a pair per key or per token.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from tensorflow_transform import analyzer_nodes
+from tensorflow_transform.analyzers import QuantilesCombiner, WeightedMeanAndVarCombiner
+
+from stoker.transform.internals import Ordering, means_per_token
+
+__all__ = [
+    "Accumulation",
+    "Combined",
+    "CombinedPerKey",
+    "Vocabulary",
+    "combined_per_key",
+    "is_mutual",
+    "merged",
+    "merged_vocabulary",
+]
+
+Values = tuple[np.ndarray, ...]
+"""The tensors that an analyzer reads, for one batch."""
+
+
+class Accumulation(Protocol):
+    """How the batches of a share are gathered, and the shares put together. It can be pickled."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The tensors that are read."""
+        ...
+
+    def start(self) -> Any:
+        """What there is before the first batch."""
+        ...
+
+    def add(self, accumulator: Any, values: Values) -> Any:
+        """The accumulator with one more batch in it."""
+        ...
+
+    def pack(self, accumulator: Any) -> Any:
+        """The accumulator made small, at the end of a share."""
+        ...
+
+    def elements(self, shares: list[Any]) -> list[Any]:
+        """All shares together."""
+        ...
+
+
+class Combined:
+    """One accumulator of a combiner."""
+
+    def __init__(self, keys: tuple[str, ...], combiner: analyzer_nodes.Combiner) -> None:
+        self.keys = keys
+        self._combiner = combiner
+
+    def start(self) -> Any:
+        """An empty accumulator."""
+        return self._combiner.create_accumulator()
+
+    def add(self, accumulator: Any, values: Values) -> Any:
+        """The accumulator with one more batch in it."""
+        return self._combiner.add_input(accumulator, values)
+
+    def pack(self, accumulator: Any) -> Any:
+        """The accumulator made small."""
+        return self._combiner.compact(accumulator)
+
+    def elements(self, shares: list[Any]) -> list[Any]:
+        """The one accumulator of all."""
+        return [merged(self._combiner, shares)]
+
+
+class CombinedPerKey:
+    """An accumulator per key; the keys are the first tensor."""
+
+    def __init__(self, keys: tuple[str, ...], combiner: analyzer_nodes.Combiner) -> None:
+        self.keys = keys
+        self._combiner = combiner
+
+    def start(self) -> dict[bytes, Any]:
+        """No key yet."""
+        return {}
+
+    def add(self, accumulator: dict[bytes, Any], values: Values) -> dict[bytes, Any]:
+        """Each row, or each group of rows, added to its key."""
+        keys, *columns = values
+        for key, rows in self._rows_per_key(keys):
+            found = accumulator.get(key)
+            before = self._combiner.create_accumulator() if found is None else found
+            accumulator[key] = self._combiner.add_input(
+                before, [column[rows] for column in columns]
+            )
+        return accumulator
+
+    def pack(self, accumulator: dict[bytes, Any]) -> dict[bytes, Any]:
+        """Every accumulator made small."""
+        return {key: self._combiner.compact(one) for key, one in accumulator.items()}
+
+    def elements(self, shares: list[dict[bytes, Any]]) -> list[tuple[bytes, Any]]:
+        """A pair of a key and its accumulator for each key."""
+        pairs = [pair for share in shares for pair in share.items()]
+        return list(combined_per_key(self._combiner, pairs).items())
+
+    def _rows_per_key(self, keys: np.ndarray) -> Iterable[tuple[bytes, Any]]:
+        """Row by row; but quantiles take all rows of a key at once, which is much faster."""
+        if not isinstance(self._combiner, QuantilesCombiner):
+            return zip(keys.tolist(), range(len(keys)), strict=True)
+        rows: dict[bytes, list[int]] = {}
+        for row, key in enumerate(keys.tolist()):
+            rows.setdefault(key, []).append(row)
+        return rows.items()
+
+
+def combined_per_key(
+    combiner: analyzer_nodes.Combiner, pairs: Iterable[tuple[Any, Any]]
+) -> dict[Any, Any]:
+    """The accumulators of each key, or token, merged."""
+    accumulators: dict[Any, list[Any]] = {}
+    for key, accumulator in pairs:
+        accumulators.setdefault(key, []).append(accumulator)
+    return {key: merged(combiner, many) for key, many in accumulators.items()}
+
+
+def merged(combiner: analyzer_nodes.Combiner, accumulators: list[Any]) -> Any:
+    """One accumulator of all; it starts from an empty one, so that none of them is changed."""
+    return combiner.merge_accumulators([combiner.create_accumulator(), *accumulators])
+
+
+class Vocabulary:
+    """A count, a sum of weights, or the means of the label for each token."""
+
+    def __init__(self, keys: tuple[str, ...], ordering: int) -> None:
+        self.keys = keys
+        self._ordering = ordering
+
+    def start(self) -> Counter[Any] | dict[Any, Any]:
+        """No token yet."""
+        return Counter() if self._ordering == Ordering.FREQUENCY else {}
+
+    def add(self, accumulator: Any, values: Values) -> Any:
+        """The tokens of one more batch added to those before."""
+        if self._ordering == Ordering.FREQUENCY:
+            accumulator.update(values[0].tolist())
+        elif self._ordering == Ordering.WEIGHTED_FREQUENCY:
+            tokens, weights = values
+            _add_weights(accumulator, zip(tokens.tolist(), weights.tolist(), strict=True))
+        else:
+            combiner = _means_combiner(self._ordering)
+            for token, means in means_per_token(values, _is_weighted(self._ordering)):
+                before = accumulator.get(token)
+                if before is None:
+                    before = combiner.create_accumulator()
+                accumulator[token] = combiner.add_input(before, means)
+        return accumulator
+
+    def pack(self, accumulator: Any) -> Mapping[Any, Any]:
+        """The tokens as a plain dictionary."""
+        return dict(accumulator)
+
+    def elements(self, shares: list[Mapping[Any, Any]]) -> list[tuple[Any, Any]]:
+        """A pair of a token and its value for each token."""
+        pairs = (pair for share in shares for pair in share.items())
+        if len(shares) == 1 and not is_mutual(self._ordering):
+            return list(pairs)
+        return list(merged_vocabulary(pairs, self._ordering).items())
+
+
+def merged_vocabulary(pairs: Iterable[tuple[Any, Any]], ordering: int) -> dict[Any, Any]:
+    """The values of each token put together."""
+    if not is_mutual(ordering):
+        total: dict[Any, Any] = {}
+        _add_weights(total, pairs)
+        return total
+    combiner = _means_combiner(ordering)
+    merged = combined_per_key(combiner, pairs)
+    return {token: combiner.extract_output(one) for token, one in merged.items()}
+
+
+def is_mutual(ordering: int) -> bool:
+    """Whether tokens are ordered by what they tell about the label."""
+    return ordering in (Ordering.MUTUAL_INFORMATION, Ordering.WEIGHTED_MUTUAL_INFORMATION)
+
+
+def _is_weighted(ordering: int) -> bool:
+    """Whether the means of the label are weighted."""
+    return bool(ordering == Ordering.WEIGHTED_MUTUAL_INFORMATION)
+
+
+def _means_combiner(ordering: int) -> WeightedMeanAndVarCombiner:
+    """What puts the means of a label together, for one token."""
+    return WeightedMeanAndVarCombiner(
+        np.float32,
+        output_shape=(None,),
+        compute_variance=False,
+        compute_weighted=_is_weighted(ordering),
+    )
+
+
+def _add_weights(total: dict[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> None:
+    for token, weight in pairs:
+        total[token] = total.get(token, 0) + weight

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Transform on Apache Beam, where its data outgrows this machine: tensorflow-transform's own way.
+
+The workers of a cluster need tensorflow-transform, and to reach the files by the same paths; they
+need neither Stoker nor the user's module, whose functions travel by value.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apache_beam as beam
+import tensorflow_transform.beam as tft_beam
+from apache_beam.internal.cloudpickle import cloudpickle
+from tensorflow_metadata.proto.v0 import schema_pb2
+from tensorflow_transform import TFTransformOutput
+from tensorflow_transform.beam import analyzer_cache
+from tensorflow_transform.tf_metadata import dataset_metadata
+from tfx_bsl.public import tfxio
+
+from stoker.transform.job import Job, Source
+from stoker.transform.route import names_a_runner
+from stoker.user_code.fingerprint import loaded_files
+
+__all__ = ["run_on_beam"]
+
+_IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
+
+
+def run_on_beam(job: Job, beam_pipeline_args: Sequence[str]) -> None:
+    """Analyze and transform in one pipeline."""
+    arguments = [*beam_pipeline_args]
+    if not names_a_runner(beam_pipeline_args):
+        arguments.append(_IN_MEMORY)
+    _send_by_value(loaded_files())
+    with (
+        beam.Pipeline(argv=arguments) as pipeline,
+        tft_beam.Context(
+            temp_dir=os.path.join(job.tmp_dir, "beam"), force_tf_compat_v1=job.force_tf_compat_v1
+        ),
+    ):
+        transform_fn = _analyze(job, pipeline)
+        _ = transform_fn | tft_beam.WriteTransformFn(job.transform_graph_dir)
+        raw_dir = os.path.join(job.transform_graph_dir, TFTransformOutput.RAW_METADATA_DIR)
+        metadata = dataset_metadata.DatasetMetadata(job.schema)
+        _ = metadata | tft_beam.WriteMetadata(raw_dir, pipeline)
+        for split, folder in job.examples_dirs.items():
+            _transform(job, split, folder, pipeline, transform_fn)
+
+
+def _analyze(job: Job, pipeline: Any) -> Any:
+    """The transform function as Beam has it: a SavedModel to come, and its metadata."""
+    keys = {source.key: analyzer_cache.DatasetKey(source.key) for source in job.analyzed}
+    data = {
+        keys[source.key]: pipeline | f"Read {source.key}" >> _examples(job, [source.folder])
+        for source in job.analyzed
+    }
+    known = None
+    if job.cache_in or job.cache_out:
+        known = pipeline | analyzer_cache.ReadAnalysisCacheFromFS(
+            job.cache_in or os.path.join(job.tmp_dir, "no cache"), list(data)
+        )
+    config = _tfxio(job.schema, [job.analyzed[0].folder]).TensorAdapterConfig()
+    transform_fn, learned = (data, known, config) | tft_beam.AnalyzeDatasetWithCache(
+        job.preprocessing_fn, pipeline=pipeline
+    )
+    if job.cache_out:
+        _keep_known(job.cache_in, job.cache_out, job.analyzed)
+        if learned:
+            _ = learned | analyzer_cache.WriteAnalysisCacheToFS(
+                pipeline, job.cache_out, dataset_keys=list(data)
+            )
+    return transform_fn
+
+
+def _transform(job: Job, split: str, folder: str, pipeline: Any, transform_fn: Any) -> None:
+    from tfx_bsl.coders.example_coder import RecordBatchToExamplesEncoder
+
+    folders = job.transformed[split]
+    config = _tfxio(job.schema, folders).TensorAdapterConfig()
+    schema = transform_fn[1].schema
+    examples = pipeline | f"Read {split}" >> _examples(job, folders)
+    batches, _ = ((examples, config), transform_fn) | (
+        f"Transform {split}" >> tft_beam.TransformDataset(output_record_batches=True)
+    )
+    _ = (
+        batches
+        | f"Encode {split}"
+        >> beam.FlatMap(lambda pair: RecordBatchToExamplesEncoder(schema).encode(pair[0]))
+        | f"Write {split}"
+        >> beam.io.WriteToTFRecord(
+            os.path.join(folder, "transformed_examples"), file_name_suffix=".gz"
+        )
+    )
+
+
+def _examples(job: Job, folders: Sequence[str]) -> Any:
+    return _tfxio(job.schema, folders).BeamSource()
+
+
+def _tfxio(schema: schema_pb2.Schema, folders: Sequence[str]) -> Any:
+    return tfxio.TFExampleRecord([os.path.join(folder, "*") for folder in folders], schema=schema)
+
+
+def _keep_known(cache_in: str | None, cache_out: str, sources: Sequence[Source]) -> None:
+    """Copy what is known of the data of today; Beam adds what it learns."""
+    for source in sources:
+        folder = os.path.join(cache_in or "", source.key)
+        if cache_in and os.path.isdir(folder):
+            shutil.copytree(folder, os.path.join(cache_out, source.key), dirs_exist_ok=True)
+
+
+def _send_by_value(files: Iterable[str]) -> None:
+    """Let the functions of the user's own files be sent to Beam's workers, not looked up there."""
+    wanted = set(files)
+    for module in list(sys.modules.values()):
+        if os.path.abspath(getattr(module, "__file__", None) or os.devnull) in wanted:
+            cloudpickle.register_pickle_by_value(module)

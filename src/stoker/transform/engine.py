@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The local engine: TFT's analysis and transformation on this machine, without Beam.
+
+    with Pool(num_workers) as pool:
+        traced = trace(preprocessing_fn, schema=…, tmp_dir=…)
+        if not beam_only(traced):
+            analyze(traced, datasets, transform_graph_dir, pool=pool)
+            transform(transform_graph_dir, read, write, schema=…, pool=pool)
+
+A pool is made first of all, before TensorFlow runs an op in this process.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+from tensorflow_metadata.proto.v0 import schema_pb2
+from tensorflow_transform import TFTransformOutput, annotators, impl_helper, nodes
+from tensorflow_transform.beam import analysis_graph_builder
+from tensorflow_transform.beam.analyzer_cache import DatasetKey
+from tensorflow_transform.tf_metadata import dataset_metadata, metadata_io
+
+from stoker.transform.analysis import Analysis, beam_only
+from stoker.transform.analyzer_cache import find_cache, write_cache
+from stoker.transform.apply import Graph, calls_python
+from stoker.transform.internals import transformed_metadata
+from stoker.transform.outputs import Columns
+from stoker.transform.passes import Dataset, Read
+from stoker.transform.pool import Pool
+from stoker.transform.tracing import Traced, trace
+
+__all__ = [
+    "Dataset",
+    "Pool",
+    "Read",
+    "Traced",
+    "Write",
+    "analyze",
+    "beam_only",
+    "trace",
+    "transform",
+    "transformed",
+]
+
+_Written = TypeVar("_Written", covariant=True)
+
+
+class Write(Protocol[_Written]):
+    """Takes what one of several processes transformed."""
+
+    def __call__(self, share: int, num_shares: int, batches: Iterator[pa.RecordBatch]) -> _Written:
+        """Write the batches of a share; what is returned goes back to the caller of `transform`."""
+        ...
+
+
+def analyze(
+    traced: Traced,
+    datasets: Sequence[Dataset],
+    transform_graph_dir: str,
+    *,
+    pool: Pool,
+    cache_in: str | None = None,
+    cache_out: str | None = None,
+) -> None:
+    """Run the analyzers of a function over the data, and write its graph with their results in it.
+
+    `transform_graph_dir` gets what TFX's Transform writes: `transform_fn/`,
+    `transformed_metadata/` and, of the raw data, `metadata/`. What `cache_in` knows of a dataset
+    is not computed again; `cache_out` gets what is now known of all of them.
+    """
+    keys = [DatasetKey(dataset.key) for dataset in datasets]
+    caches = find_cache(cache_in, keys)
+    asset_map = annotators.get_asset_annotations(traced.graph)
+    annotators.clear_asset_annotations(traced.graph)
+    caching = cache_in is not None or cache_out is not None
+    last, cache_nodes, _ = analysis_graph_builder.build(
+        traced.graph, traced.inputs, traced.outputs, keys, caches if caching else None
+    )
+    analysis = Analysis(traced, datasets, pool, caches)
+    traverser = nodes.Traverser(analysis)
+    saved_model = traverser.visit_value_node(last)
+    encoded = {
+        key: {entry: traverser.visit_value_node(node) for entry, node in entries.items()}
+        for key, entries in (cache_nodes or {}).items()
+    }
+    (saved_model_dir,) = saved_model()
+    _publish(traced, saved_model_dir, transform_graph_dir, asset_map)
+    if cache_out is not None:
+        known = analysis.decoded
+        for key, entries in encoded.items():
+            known.setdefault(key, {}).update((entry, value()) for entry, value in entries.items())
+        write_cache(cache_out, known)
+
+
+def transform(
+    transform_graph_dir: str,
+    read: Read,
+    write: Write[_Written],
+    *,
+    schema: schema_pb2.Schema,
+    pool: Pool,
+) -> list[_Written]:
+    """Apply a graph to all batches, each process of the pool to its share; what `write` returned.
+
+    `read` and `write` are pickled: let them be functions of a module, or partials of such.
+    """
+    saved_model_dir = os.path.join(transform_graph_dir, TFTransformOutput.TRANSFORM_FN_DIR)
+    run = pool.run_here if calls_python(saved_model_dir) else pool.run
+    return run(_transform_share, transform_graph_dir, schema, read, write)
+
+
+def transformed(
+    transform_graph_dir: str, batches: Iterable[pa.RecordBatch], *, schema: schema_pb2.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The batches after the graph in `transform_graph_dir`; `schema` is that of the raw data."""
+    output = TFTransformOutput(transform_graph_dir)
+    graph = Graph(output.transform_savedmodel_dir, schema)
+    columns = Columns(output.transformed_metadata.schema)
+    return (columns(graph(batch)) for batch in batches if batch.num_rows)
+
+
+def _transform_share(
+    share: int,
+    num_shares: int,
+    transform_graph_dir: str,
+    schema: schema_pb2.Schema,
+    read: Read,
+    write: Write[_Written],
+) -> _Written:
+    batches = read(share, num_shares)
+    return write(share, num_shares, transformed(transform_graph_dir, batches, schema=schema))
+
+
+def _publish(
+    traced: Traced, saved_model_dir: str, transform_graph_dir: str, asset_map: dict[str, str]
+) -> None:
+    """Write the transform graph in the layout that TFTransformOutput reads."""
+    graph_dir = os.path.join(transform_graph_dir, TFTransformOutput.TRANSFORM_FN_DIR)
+    metadata_dir = os.path.join(transform_graph_dir, TFTransformOutput.TRANSFORMED_METADATA_DIR)
+    raw_dir = os.path.join(transform_graph_dir, TFTransformOutput.RAW_METADATA_DIR)
+    metadata = transformed_metadata(saved_model_dir, traced.compat_v1)
+    shutil.copytree(
+        saved_model_dir,
+        graph_dir,
+        ignore=shutil.ignore_patterns(impl_helper.METADATA_DIR_NAME),
+        dirs_exist_ok=True,
+    )
+    metadata_io.write_metadata(metadata, metadata_dir)
+    if asset_map:
+        Path(metadata_dir, TFTransformOutput.ASSET_MAP).write_text(json.dumps(asset_map))
+    metadata_io.write_metadata(dataset_metadata.DatasetMetadata(traced.schema), raw_dir)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Examples in and out of Transform: each process reads and writes its share of the batches.
+
+Both are written as TFRecords and as columns, and columns are read where there are any. The batches
+are the same then, only faster.
+"""
+
+import collections
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from tensorflow_metadata.proto.v0 import schema_pb2
+from tfx_bsl.coders.example_coder import ExamplesToRecordBatchDecoder
+
+from stoker.data.column_file import conform
+from stoker.data.columns import BLOCK_ROWS, Columns, read_columns
+from stoker.data.decode import decode
+from stoker.data.encode import encode
+from stoker.data.files import matching_files
+from stoker.data.shards import Block, ShardWriter, pack
+from stoker.data.tfrecord import is_gzip, read_records
+from stoker.errors import BadData
+
+__all__ = ["read_sample", "read_share", "write_share"]
+
+_BATCH_ROWS = 4096
+_BUFFER_BYTES = 8 << 20
+_PREFIX = "transformed_examples"
+
+assert BLOCK_ROWS % _BATCH_ROWS == 0, "a batch of columns lies in one block"
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some examples of a file that are not decoded before they are asked for."""
+
+    num_rows: int
+    decoded: Callable[[], pa.RecordBatch]
+
+
+def read_share(
+    folders: Sequence[str], schema: schema_pb2.Schema, share: int, num_shares: int
+) -> Iterator[pa.RecordBatch]:
+    """Every `num_shares`-th batch of the examples in some folders; the others are not decoded."""
+    for path in _files(folders):
+        for batch in _batches(path, schema, share, num_shares):
+            yield batch.decoded()
+
+
+def read_sample(
+    folders: Sequence[str], schema: schema_pb2.Schema, max_rows: int
+) -> list[pa.RecordBatch]:
+    """All batches, or so many of them, evenly spread, that there are no more than `max_rows`."""
+    kept: list[_Batch] = []
+    every = 1
+    batches = (batch for path in _files(folders) for batch in _batches(path, schema))
+    for number, batch in enumerate(batches):
+        if number % every == 0:
+            kept.append(batch)
+        while sum(one.num_rows for one in kept) > max_rows and len(kept) > 1:
+            kept, every = kept[::2], every * 2
+    return [batch.decoded() for batch in kept]
+
+
+def write_share(
+    folder: str, share: int, num_shares: int, batches: Iterator[pa.RecordBatch]
+) -> None:
+    """Write one file of transformed examples."""
+    path = os.path.join(folder, f"{_PREFIX}-{share:05d}-of-{num_shares:05d}.gz")
+    with ShardWriter(path) as shard:
+        for batch in batches:
+            shard.write(pack(Block(records=encode(batch), columns=batch)))
+
+
+def _files(folders: Sequence[str]) -> list[str]:
+    """All files; those of a folder that is named twice are there twice."""
+    return [path for folder in folders for path in matching_files(folder)]
+
+
+def _batches(
+    path: str, schema: schema_pb2.Schema, share: int = 0, num_shares: int = 1
+) -> Iterator[_Batch]:
+    """A share of the batches of a file, from its columns or else from its records."""
+    wanted = ExamplesToRecordBatchDecoder(schema.SerializeToString()).ArrowSchema()
+    columns = read_columns([path], decode_missing=False)
+    if columns is None or not _has_types_of(columns.schema, wanted):
+        for records in _records(path, share, num_shares):
+            yield _Batch(len(records), partial(_decoded, path, records, schema))
+        return
+    for start in range(share * _BATCH_ROWS, columns.num_rows, num_shares * _BATCH_ROWS):
+        num_rows = min(_BATCH_ROWS, columns.num_rows - start)
+        yield _Batch(num_rows, partial(_sliced, columns, start, wanted))
+
+
+def _has_types_of(found: pa.Schema, wanted: pa.Schema) -> bool:
+    """Whether columns hold what the schema says; if not, the records are asked, and complain."""
+    types = {field.name: field.type for field in found if not pa.types.is_null(field.type)}
+    return all(types.get(field.name, field.type) == field.type for field in wanted)
+
+
+def _sliced(columns: Columns, start: int, wanted: pa.Schema) -> pa.RecordBatch:
+    block = columns.block(start // BLOCK_ROWS)
+    return conform(block.slice(start % BLOCK_ROWS, _BATCH_ROWS), wanted)
+
+
+def _records(path: str, share: int, num_shares: int) -> Iterator[np.ndarray]:
+    """Serialized examples; read by TensorFlow, which is faster than we are."""
+    import tensorflow as tf
+
+    files = tf.data.TFRecordDataset(path, "GZIP" if is_gzip(path) else "", _BUFFER_BYTES)
+    try:
+        yield from files.batch(_BATCH_ROWS).shard(num_shares, share).as_numpy_iterator()
+    except tf.errors.DataLossError:
+        collections.deque(read_records(path), maxlen=0)  # raises an error that names the place
+        raise
+
+
+def _decoded(path: str, records: np.ndarray, schema: schema_pb2.Schema) -> pa.RecordBatch:
+    try:
+        (batch,) = decode(records, schema, batch_rows=_BATCH_ROWS)
+    except BadData as error:
+        raise BadData(f"{path}: {error}") from error
+    return batch

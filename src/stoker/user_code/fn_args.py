@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FnArgs: everything that a user's `run_fn` is told, and nothing else."""
+
+import functools
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from google.protobuf import json_format
+
+from stoker.artifacts import Artifact, decode_split_names, get_split_uri, get_split_uris
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.storage.layout import eval_model_dir, only_file, serving_model_dir, serving_model_path
+
+__all__ = ["DataAccessor", "FnArgs", "get_common_fn_args", "get_trainer_fn_args"]
+
+Inputs = Mapping[str, Sequence[Artifact]]
+_Args = TypeVar("_Args", TrainArgs, EvalArgs)
+
+
+class DataAccessor(NamedTuple):
+    """Ways to read examples, whatever way they are stored."""
+
+    tf_dataset_factory: Callable[..., Any]
+    """(file_patterns, TensorFlowDatasetOptions, schema) to a tf.data.Dataset."""
+    record_batch_factory: Callable[..., Any]
+    """(file_patterns, RecordBatchesOptions, schema) to an iterator of Arrow record batches."""
+    data_view_decode_fn: Callable[..., Any] | None = None
+
+
+@dataclass
+class FnArgs:
+    """What `run_fn` is told; every field may be missing, and may be set."""
+
+    working_dir: str | None = None
+    train_files: list[str] | None = None
+    """Patterns of the files to train on, one per artifact and split."""
+    eval_files: list[str] | None = None
+    train_steps: int | None = None
+    """None if the pipeline names no number of steps."""
+    eval_steps: int | None = None
+    schema_path: str | None = None
+    schema_file: str | None = None
+    """The old name of `schema_path`."""
+    transform_graph_path: str | None = None
+    transform_output: str | None = None
+    """The old name of `transform_graph_path`."""
+    data_accessor: DataAccessor | None = None
+    serving_model_dir: str | None = None
+    eval_model_dir: str | None = None
+    model_run_dir: str | None = None
+    base_model: str | None = None
+    base_models: list[str] | None = None
+    """The old form of `base_model`: a list, empty if there is none."""
+    hyperparameters: dict[str, Any] | None = None
+    custom_config: dict[str, Any] | None = None
+    num_examples: dict[str, int] | None = None
+    """The number of examples by split, where statistics are given."""
+    checkpoint_dir: str | None = None
+    """The same directory whenever the same work is tried again; gone when it is published."""
+
+
+def get_common_fn_args(
+    input_dict: Inputs, exec_properties: Mapping[str, Any], working_dir: str | None = None
+) -> FnArgs:
+    """What training and tuning have in common: the data, its schema, and how long to train."""
+    train_args = _parse_args(exec_properties.get("train_args"), TrainArgs())
+    eval_args = _parse_args(exec_properties.get("eval_args"), EvalArgs())
+    examples = input_dict["examples"]
+    schema_path = _only(input_dict, "schema", only_file)
+    transform_graph = _only(input_dict, "transform_graph", str)
+    base_models = [serving_model_path(model.uri) for model in input_dict.get("base_model") or ()]
+    return FnArgs(
+        working_dir=working_dir,
+        train_files=_patterns(examples, train_args.splits or ["train"]),
+        eval_files=_patterns(examples, eval_args.splits or ["eval"]),
+        train_steps=train_args.num_steps or None,
+        eval_steps=eval_args.num_steps or None,
+        schema_path=schema_path,
+        schema_file=schema_path,
+        transform_graph_path=transform_graph,
+        transform_output=transform_graph,
+        data_accessor=_data_accessor(working_dir),
+        base_model=base_models[0] if base_models else None,
+        base_models=base_models,
+        hyperparameters=_only(input_dict, "hyperparameters", _read_hyperparameters),
+        custom_config=_read_custom_config(exec_properties.get("custom_config")),
+        num_examples=_only(input_dict, "statistics", str) and _count(input_dict["statistics"]),
+    )
+
+
+def get_trainer_fn_args(
+    inputs: Inputs,
+    outputs: Inputs,
+    parameters: Mapping[str, Any],
+    *,
+    working_dir: str,
+    checkpoint_dir: str | None,
+) -> FnArgs:
+    """What a Trainer's `run_fn` is told: the same, and where to write."""
+    fn_args = get_common_fn_args(inputs, parameters, working_dir)
+    (model,) = outputs["model"]
+    fn_args.serving_model_dir = serving_model_dir(model.uri)
+    fn_args.eval_model_dir = eval_model_dir(model.uri)
+    fn_args.checkpoint_dir = checkpoint_dir
+    if outputs.get("model_run"):
+        fn_args.model_run_dir = outputs["model_run"][0].uri
+    return fn_args
+
+
+def _parse_args(given: Any, message: _Args) -> _Args:
+    """TrainArgs or EvalArgs from proto JSON text, which is how parameters travel."""
+    if isinstance(given, type(message)):
+        return given
+    return json_format.Parse(given or "{}", message)
+
+
+def _patterns(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
+    return [os.path.join(uri, "*") for split in splits for uri in get_split_uris(examples, split)]
+
+
+def _only(input_dict: Inputs, key: str, read: Callable[[str], Any]) -> Any:
+    """`read` of the only artifact under `key`; None if there is none."""
+    artifacts = input_dict.get(key) or ()
+    if len(artifacts) > 1:
+        raise ValueError(f"{key!r} takes one artifact, got {[one.uri for one in artifacts]}.")
+    return read(artifacts[0].uri) if artifacts else None
+
+
+def _read_hyperparameters(uri: str) -> dict[str, Any]:
+    path = only_file(uri) if os.path.isdir(uri) else uri
+    with open(path, encoding="utf-8") as file:
+        try:
+            found = json.load(file)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"The hyperparameters in {path} are not JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"The hyperparameters in {path} should be a JSON object, got {found!r}.")
+    return found
+
+
+def _read_custom_config(text: str | None) -> dict[str, Any]:
+    config = json.loads(text or "null") or {}
+    if not isinstance(config, dict):
+        raise ValueError(f"custom_config should be a dict, got {type(config).__name__}.")
+    return config
+
+
+def _count(statistics: Sequence[Artifact]) -> dict[str, int]:
+    from stoker.statistics.statistics import STATISTICS_FILE, read_statistics
+
+    counts = {}
+    for split in decode_split_names(str(statistics[0].properties.get("split_names", ""))):
+        file = os.path.join(get_split_uri(statistics, split), STATISTICS_FILE)
+        counts[split] = int(read_statistics(file).datasets[0].num_examples)
+    return counts
+
+
+def _data_accessor(working_dir: str | None) -> DataAccessor:
+    """Functions that can be sent to another process, and that know where to keep columns."""
+    cache_dir = _columns_dir(working_dir or "")
+    return DataAccessor(
+        functools.partial(_tf_dataset_factory, cache_dir),
+        functools.partial(_record_batch_factory, cache_dir),
+    )
+
+
+def _columns_dir(working_dir: str) -> str | None:
+    """<pipeline_root>/.stoker/columns; None if work is done elsewhere than in a pipeline."""
+    ours = [folder for folder in Path(working_dir).parents if folder.name == ".stoker"]
+    return str(ours[0] / "columns") if ours else None
+
+
+def _tf_dataset_factory(
+    cache_dir: str | None, file_pattern: Any, options: Any, schema: Any = None, **more: Any
+) -> Any:
+    from stoker.data.dataset import tf_dataset_factory
+
+    return tf_dataset_factory(file_pattern, options, schema, cache_dir=cache_dir, **more)
+
+
+def _record_batch_factory(
+    cache_dir: str | None, file_pattern: Any, options: Any, schema: Any = None
+) -> Any:
+    from stoker.data.dataset import record_batch_factory
+
+    return record_batch_factory(file_pattern, options, schema, cache_dir=cache_dir)

@@ -1,0 +1,412 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which Keras a user's module needs, decided from its text before a worker is started for it.
+
+`TF_USE_LEGACY_KERAS` has an effect only before TensorFlow is imported, so the choice cannot wait
+for the module to run.
+"""
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from stoker.task import Environment
+from stoker.user_code.imports import ModuleImports, import_statements, scan
+
+__all__ = ["KERAS_VARIABLE", "choose_keras", "users_environ", "uses_keras_2", "wrong_keras_hint"]
+
+KERAS_VARIABLE = "TF_USE_LEGACY_KERAS"
+_BACKEND_VARIABLE = "KERAS_BACKEND"
+_MEANS_LEGACY = ("1", "true", "True")  # as TensorFlow reads it
+
+_KERAS_2_MODULES = (
+    "tensorflow.keras",
+    "tensorflow.python.keras",
+    "tensorflow.estimator",
+    "tensorflow.layers",
+    "tensorflow_estimator",
+    "tf_keras",
+)
+_KERAS_3_MODULES = ("keras", "keras_hub")
+_ESTIMATOR_MODULES = (
+    "tensorflow.estimator",
+    "tensorflow_estimator",
+    "tensorflow.keras.estimator",
+    "tf_keras.estimator",
+    "keras.estimator",
+)
+_TENSORFLOW_MODULES = (
+    "tensorflow",
+    "tensorflow_transform",
+    "tensorflow_model_analysis",
+    "tensorflow_data_validation",
+    "tensorflow_datasets",
+    "tensorflow_hub",
+    "tensorflow_text",
+    "tensorflow_probability",
+    "tensorflow_recommenders",
+    "tensorflow_ranking",
+    "tensorflow_decision_forests",
+    "tensorflow_addons",
+    "tf_agents",
+    "tfx_bsl.public",
+    "tfx_bsl.tfxio",
+    "keras_tuner",
+    "kerastuner",
+    "keras_cv",
+    "keras_nlp",
+    *_KERAS_2_MODULES,
+    *_KERAS_3_MODULES,
+)
+# JAX and Ray start threads, and workers are forked. tensorflow_estimator cannot be imported on
+# today's TensorFlow before it is prepared. TensorFlow brings its Keras with it.
+_NEVER_EARLY = frozenset({"jax", "flax", "optax", "ray", "tensorflow_estimator", "keras"})
+
+_KERAS_2_IDIOMS = (
+    "optimizers.legacy",
+    "layers.experimental",
+    "keras.experimental",
+    "DenseFeatures",
+    "SequenceFeatures",
+    "fit_generator",
+    "model_to_estimator",
+)
+_OPTIMIZERS = frozenset(
+    {"Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD"}
+)
+_FIT_METHODS = frozenset({"fit", "evaluate", "predict"})
+_FIT_KEYWORDS = frozenset({"workers", "use_multiprocessing", "max_queue_size"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A line in a user's file that speaks for one Keras."""
+
+    line: int
+    what: str
+
+
+def uses_keras_2(environ: Mapping[str, str]) -> bool:
+    """Whether TensorFlow, imported with this environment, has Keras 2."""
+    return environ.get(KERAS_VARIABLE) in _MEANS_LEGACY
+
+
+def users_environ() -> dict[str, str]:
+    """The environment as the user set it.
+
+    Importing tensorflow_transform, as a pipeline file may do, sets TensorFlow's variable for
+    Keras 2; that is nobody's choice.
+    """
+    environ = dict(os.environ)
+    if "tensorflow_transform" in sys.modules and not _was_set_at_start(KERAS_VARIABLE):
+        environ.pop(KERAS_VARIABLE, None)
+    return environ
+
+
+def _was_set_at_start(name: str) -> bool:
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            return any(entry.startswith(f"{name}=".encode()) for entry in file.read().split(b"\0"))
+    except FileNotFoundError:  # not Linux
+        return False
+
+
+def choose_keras(
+    module_file: str | os.PathLike[str] | None,
+    *,
+    explicit: int | None = None,
+    environ: Mapping[str, str],
+    import_paths: Sequence[str] = (),
+) -> Environment:
+    """The environment that `module_file` needs, with the reason in one sentence.
+
+    `explicit` wins, then the user's own TF_USE_LEGACY_KERAS, in the module or in `environ`, then
+    what the module and the local files it imports use.
+    """
+    if explicit not in (None, 2, 3):
+        raise ValueError(
+            f"keras must be 2 or 3, got {explicit!r}. Leave it out to let Stoker choose."
+        )
+    if module_file is None:
+        return _without_module(explicit)
+    imports = scan(module_file, import_paths)
+    files = _read_files(os.path.abspath(module_file), imports)
+    backend = _other_backend(files, environ)
+    keras, reason = _decide(os.path.basename(module_file), files, explicit, environ)
+    without = keras is None or (keras == 3 and backend and not _uses_tensorflow(files))
+    return Environment(
+        tensorflow=not without,
+        keras=keras,
+        reason=reason,
+        preload=_preload(imports, tensorflow=not without),
+        estimators=any(file.uses_estimators() for file in files),
+    )
+
+
+def _without_module(explicit: int | None) -> Environment:
+    if explicit is None:
+        return Environment(reason="There is no module file.")
+    keras: Literal[2, 3] = 2 if explicit == 2 else 3
+    return Environment(
+        tensorflow=True, keras=keras, reason=_said_so(keras), preload=("tensorflow",)
+    )
+
+
+def _said_so(keras: int) -> str:
+    return f"keras={keras} was given."
+
+
+def _decide(
+    name: str, files: Sequence["_UserFile"], explicit: int | None, environ: Mapping[str, str]
+) -> tuple[Literal[2, 3] | None, str]:
+    """The Keras that the module needs, or None for no TensorFlow at all, and why."""
+    if explicit:
+        return (2 if explicit == 2 else 3), _said_so(explicit)
+    if not any(file.reaches(_TENSORFLOW_MODULES) for file in files):
+        return None, f"{name} reaches neither TensorFlow nor Keras."
+    if own := _own_variable(files, environ):
+        return own
+    for file in files:
+        if seen := file.first(file.signs_of_keras_2()):
+            return 2, f"{seen}."
+    for file in files:
+        if seen := file.first(file.signs_of_keras_3()):
+            return 3, f"{seen}, and nothing uses tf.keras."
+    return 2, f"{name} names no Keras, and code written for TFX expects Keras 2."
+
+
+def _own_variable(
+    files: Sequence["_UserFile"], environ: Mapping[str, str]
+) -> tuple[Literal[2, 3], str] | None:
+    for file in files:
+        for line, value in file.variables_set(KERAS_VARIABLE, environ):
+            return _legacy_or_not(value), f"{file.shown}:{line} sets {KERAS_VARIABLE}={value}."
+    if value := environ.get(KERAS_VARIABLE, ""):
+        return _legacy_or_not(value), f"{KERAS_VARIABLE}={value} is set in the environment."
+    return None
+
+
+def _legacy_or_not(value: str) -> Literal[2, 3]:
+    return 2 if value in _MEANS_LEGACY else 3
+
+
+def _other_backend(files: Sequence["_UserFile"], environ: Mapping[str, str]) -> bool:
+    """Whether Keras 3 is to run on something else than TensorFlow."""
+    values = [
+        value for file in files for _, value in file.variables_set(_BACKEND_VARIABLE, environ)
+    ]
+    values.append(environ.get(_BACKEND_VARIABLE, ""))
+    return next(filter(None, values), "tensorflow") != "tensorflow"
+
+
+def _uses_tensorflow(files: Sequence["_UserFile"]) -> bool:
+    """Whether TensorFlow is reached by more than Keras itself."""
+    beyond_keras = tuple(name for name in _TENSORFLOW_MODULES if name not in _KERAS_3_MODULES)
+    return any(file.reaches(beyond_keras) for file in files)
+
+
+def _preload(imports: ModuleImports, *, tensorflow: bool) -> tuple[str, ...]:
+    """What the template process imports early: TensorFlow first, then as the module does."""
+    # What is built on Keras waits, without TensorFlow, for the module to choose the backend.
+    wanted = [
+        name
+        for name in imports.third_party
+        if name.partition(".")[0] not in _NEVER_EARLY
+        and (tensorflow or not name.startswith("keras"))
+    ]
+    return tuple(dict.fromkeys([*(["tensorflow"] if tensorflow else []), *wanted]))
+
+
+def _read_files(module_file: str, imports: ModuleImports) -> list["_UserFile"]:
+    folder = os.path.dirname(module_file)
+    return [_UserFile(_shown(path, folder), tree) for path, tree in imports.trees.items()]
+
+
+def _shown(path: str, folder: str) -> str:
+    """A path as the user would name it: from the module's folder on where it lies below it."""
+    relative = os.path.relpath(path, folder)
+    return os.path.basename(path) if relative.startswith(os.pardir) else relative
+
+
+class _UserFile:
+    """One parsed file, and what its names stand for."""
+
+    def __init__(self, shown: str, tree: ast.Module) -> None:
+        self.shown = shown
+        self._tree = tree
+        self._bound: dict[str, str] = {}
+        self._imported: list[tuple[int, str]] = []
+        for statement in import_statements(tree):
+            self._note(statement)
+
+    def _note(self, statement: ast.Import | ast.ImportFrom) -> None:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                self._imported.append((statement.lineno, _plain(alias.name)))
+                top = alias.name.partition(".")[0]
+                self._bound[alias.asname or top] = alias.name if alias.asname else top
+        elif not statement.level:
+            for alias in statement.names:
+                name = f"{statement.module}.{alias.name}"
+                self._imported.append((statement.lineno, _plain(name)))
+                self._bound[alias.asname or alias.name] = name
+
+    def reaches(self, modules: Sequence[str]) -> bool:
+        """Whether the file imports one of `modules` or something in them."""
+        return any(_is_in(name, modules) for _, name in self._imported)
+
+    def signs_of_keras_2(self) -> Iterator[_Seen]:
+        """What only works, or means something else, with Keras 2."""
+        for line, name in self._imported:
+            if found := _is_in(name, _KERAS_2_MODULES):
+                yield _Seen(line, f"imports {found}")
+            elif _is_in(name, ("keras",)) and _has_idiom(name):
+                yield _Seen(line, f"imports {name}")
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Attribute):
+                yield from self._in_attribute(node)
+            elif isinstance(node, ast.Call):
+                yield from self._in_call(node)
+
+    def signs_of_keras_3(self) -> Iterator[_Seen]:
+        """The imports of Keras by its own name."""
+        for line, name in self._imported:
+            if found := _is_in(name, _KERAS_3_MODULES):
+                yield _Seen(line, f"imports {found}")
+
+    def uses_estimators(self) -> bool:
+        """Whether the file imports or names Estimators."""
+        attributes = (node for node in ast.walk(self._tree) if isinstance(node, ast.Attribute))
+        return self.reaches(_ESTIMATOR_MODULES) or any(
+            _is_in(self._meaning(_dotted(node)), _ESTIMATOR_MODULES) for node in attributes
+        )
+
+    def first(self, seen: Iterator[_Seen]) -> str:
+        """The first of what was seen, with its place, or an empty string."""
+        found = min(seen, key=lambda one: one.line, default=None)
+        return f"{self.shown}:{found.line} {found.what}" if found else ""
+
+    def variables_set(self, variable: str, environ: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+        """The line and the value where the file sets an environment variable to a constant."""
+        for node in ast.walk(self._tree):
+            match node:
+                case ast.Assign(
+                    targets=[ast.Subscript(slice=ast.Constant(value=name))],
+                    value=ast.Constant(value=str(value)),
+                ) if name == variable:
+                    yield node.lineno, value
+                case ast.Call(
+                    func=ast.Attribute(attr="setdefault"),
+                    args=[ast.Constant(value=name), ast.Constant(value=str(value))],
+                ) if name == variable and variable not in environ:
+                    yield node.lineno, value
+
+    def _in_attribute(self, node: ast.Attribute) -> Iterator[_Seen]:
+        written = _dotted(node)
+        meant = self._meaning(written)
+        if _is_in(meant, _KERAS_2_MODULES) == meant:
+            yield _Seen(node.lineno, f"uses {written}")
+        elif self._may_be_keras(meant) and _has_idiom(meant):
+            yield _Seen(node.lineno, f"uses {written.removeprefix('?.')}")
+
+    def _in_call(self, node: ast.Call) -> Iterator[_Seen]:
+        written = _dotted(node.func)
+        if not self._may_be_keras(self._meaning(written)):
+            return
+        name = written.rpartition(".")[2]
+        keywords = {keyword.arg for keyword in node.keywords if keyword.arg}
+        if "save_format" in keywords:
+            yield _Seen(node.lineno, "uses save_format=")
+        elif name in _OPTIMIZERS and "lr" in keywords:
+            yield _Seen(node.lineno, f"uses {name}(lr=…)")
+        elif name in _FIT_METHODS and (found := sorted(keywords & _FIT_KEYWORDS)):
+            yield _Seen(node.lineno, f"uses {name}({found[0]}=…)")
+
+    def _meaning(self, written: str) -> str:
+        """A dotted name with its import alias followed."""
+        first, dot, rest = written.partition(".")
+        return _plain(self._bound.get(first, first) + dot + rest)
+
+    def _may_be_keras(self, meant: str) -> bool:
+        """Whether a name is in Keras or TensorFlow, or a variable that may come from there."""
+        first = meant.partition(".")[0]
+        imported = {name.partition(".")[0] for name in self._bound.values()}
+        return first in ("keras", "tensorflow", "tf_keras") or first not in imported
+
+
+def _dotted(node: ast.expr) -> str:
+    """An attribute chain as it is written; what it starts from is `?` unless it is a name."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def _plain(name: str) -> str:
+    """A dotted name without TensorFlow's version folders."""
+    return re.sub(r"^tensorflow(\.compat\.v[12]|\._api\.v[12])+(?=\.|$)", "tensorflow", name)
+
+
+def _is_in(name: str, modules: Sequence[str]) -> str:
+    """The one of `modules` that `name` is or lies in, or an empty string."""
+    return next((m for m in modules if name == m or name.startswith(f"{m}.")), "")
+
+
+def _has_idiom(name: str) -> bool:
+    return any(f".{idiom}." in f".{name}." for idiom in _KERAS_2_IDIOMS)
+
+
+_ONLY_KERAS_2 = re.compile(
+    r"""
+    save_format.\ argument\ is\ deprecated\ in\ Keras\ 3
+    | (?:not\ supported\ in|not\ available\ with)\ Keras\ 3
+    | Keras\ 3\ only\ supports
+    | Invalid\ filepath\ extension\ for\ saving
+    | must\ end\ in\ `\.(?:keras|weights\.h5)`
+    | not\ recognized:\ \{.*'lr'
+    | unexpected\ keyword\ argument\ '(?:lr|workers|use_multiprocessing|max_queue_size|period)'
+    | Unrecognized\ keyword\ arguments\ passed\ to\ .*batch_input_shape
+    | KerasTensor\ cannot\ be\ used\ as\ input\ to\ a\ TensorFlow\ function
+    | A\ KerasTensor\ is\ symbolic
+    | Received:\ reduction=auto
+    | Attempt\ to\ convert\ a\ value\ \(PerReplica
+    | module\ 'keras[\w.]*'\ has\ no\ attribute\ '(?:legacy|experimental|estimator|placeholder
+        |DenseFeatures|SequenceFeatures)'
+    | object\ has\ no\ attribute\ '(?:minimize|fit_generator|evaluate_generator|predict_generator
+        |reset_states|state_updates)'
+    """,
+    re.VERBOSE,
+)
+_KERAS_3_NAMES = (
+    "ops|random|tree|config|distribution|dtype_policies|quantizers|Variable|Layer|Optimizer|Loss"
+    "|Metric|KerasTensor|StatelessScope|Pipeline|Muon|Dice|silu"
+)
+_ONLY_KERAS_3 = re.compile(
+    rf"""
+    module\ 'tf_keras[\w.]*'\ has\ no\ attribute\ '(?:{_KERAS_3_NAMES})'
+    | cannot\ import\ name\ '(?:{_KERAS_3_NAMES})'\ from\ '(?:tf_)?keras
+    | No\ module\ named\ '(?:tf_)?keras\.(?:{_KERAS_3_NAMES})
+    | export\(\)\ got\ an\ unexpected\ keyword\ argument\ '(?:format|verbose|input_signature)'
+    | Invalid\ keyword\ argument\(s\)\ in\ `compile\(\)`:\ \(\{{'auto_scale_loss'
+    | (?:loss_scale_factor|gradient_accumulation_steps)\ is\ not\ a\ valid\ argument
+    | object\ has\ no\ attribute\ 'stateless_call'
+    | compute_loss\(\)\ got\ an\ unexpected\ keyword\ argument\ 'training'
+    """,
+    re.VERBOSE,
+)
+
+
+def wrong_keras_hint(error_text: str, environment: Environment) -> str:
+    """The switch to try when `error_text` is what the wrong Keras says, or an empty string."""
+    if environment.keras == 3 and _ONLY_KERAS_2.search(error_text):
+        wanted = 2
+    elif environment.keras == 2 and _ONLY_KERAS_3.search(error_text):
+        wanted = 3
+    else:
+        return ""
+    return (
+        f"This ran with Keras {environment.keras} ({environment.reason.rstrip('.')}), and the "
+        f"error is typical of code for Keras {wanted}. Try Trainer(keras={wanted})."
+    )

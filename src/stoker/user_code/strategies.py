@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the processes of a gang will work together, read from the module before any is started.
+
+A module that would train as many separate models as there are processes, or that waits for what
+this gang does not have, is refused here, and told what works.
+"""
+
+import ast
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from stoker.task import Cluster, Environment, Workers
+from stoker.user_code.imports import scan
+
+__all__ = ["cluster_for"]
+
+_ALL_REDUCE = frozenset(
+    {"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy", "multi_worker_mirrored"}
+)
+_SERVERS = frozenset({"ParameterServerStrategy", "ParameterServerStrategyV2", "parameter_server"})
+_ONE_PROCESS = frozenset(
+    {"MirroredStrategy", "OneDeviceStrategy", "CentralStorageStrategy", "TPUStrategy"}
+)
+_OWN = "TF_CONFIG"
+
+
+def cluster_for(
+    workers: Workers | None,
+    module_file: str | None,
+    environment: Environment,
+    import_paths: Sequence[str] = (),
+) -> Cluster | None:
+    """What the processes of `workers` are to each other; ValueError if that cannot work."""
+    if workers is None or not workers.is_gang:
+        return None
+    trees = scan(module_file, import_paths).trees.values() if module_file else ()
+    name = os.path.basename(module_file or "the module")
+    said = {word for tree in trees for word in _words(tree)}
+    cluster = _cluster(said, workers, environment)
+    if why_not := _why_not(cluster, said, workers, environment):
+        raise ValueError(f"{_shown(workers)} with {name}: {why_not}")
+    if cluster == "all-reduce" and environment.keras == 3 and any(map(_asks_for_xla, trees)):
+        raise ValueError(
+            f"{_shown(workers)} with {name}: jit_compile=True does not work across processes with "
+            "Keras 3. Leave it out, or use Keras 2: Trainer(keras=2)."
+        )
+    return cluster
+
+
+def _shown(workers: Workers) -> str:
+    return f"Workers({workers.count}{f', ps={workers.ps}' if workers.ps else ''})"
+
+
+def _cluster(said: set[str], workers: Workers, environment: Environment) -> Cluster | None:
+    if environment.estimators:
+        return "estimator"
+    if said & _SERVERS and (workers.ps or not said & _ALL_REDUCE):
+        return "servers"
+    if said & _ALL_REDUCE:
+        return "all-reduce"
+    return "own" if _OWN in said else None
+
+
+def _why_not(
+    cluster: Cluster | None, said: set[str], workers: Workers, environment: Environment
+) -> str:
+    if cluster is None:
+        return _no_strategy(said, workers)
+    if cluster == "servers" and environment.keras == 3:
+        return (
+            "ParameterServerStrategy does not work with Keras 3. Use Keras 2: Trainer(keras=2), or "
+            "tf.distribute.MultiWorkerMirroredStrategy, which works with both."
+        )
+    if cluster == "servers" and not workers.ps:
+        return f"ParameterServerStrategy needs parameter servers: Workers({workers.count}, ps=1)."
+    if cluster == "all-reduce" and workers.ps:
+        return "MultiWorkerMirroredStrategy has no use for parameter servers: leave ps out."
+    if cluster == "estimator" and not workers.evaluator:
+        return (
+            "in a cluster it is the evaluator that exports an Estimator's model. Have one: "
+            f"Workers({workers.count}{f', ps={workers.ps}' if workers.ps else ''}, evaluator=True)."
+        )
+    if workers.evaluator and cluster not in ("estimator", "own"):
+        return "only Estimators have an evaluator: leave it out."
+    return ""
+
+
+def _no_strategy(said: set[str], workers: Workers) -> str:
+    found = next(iter(sorted(said & _ONE_PROCESS)), "no strategy")
+    return (
+        f"it names {found}, and would train {workers.count} separate models. Create "
+        "tf.distribute.MultiWorkerMirroredStrategy(), and build and compile the model in its "
+        "scope(); or ParameterServerStrategy with Keras 2. Code that reads TF_CONFIG itself is "
+        "taken too. For the devices of one process, leave workers out."
+    )
+
+
+def _words(tree: ast.Module) -> Iterator[str]:
+    """The names and strings in a file; docstrings are not what it does."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word):
+                yield word.rpartition(".")[2]
+            case ast.Constant(value=str(word)) if id(node) not in prose:
+                yield word
+
+
+def _asks_for_xla(tree: ast.Module) -> bool:
+    def asks(node: Any) -> bool:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="compile"), keywords=keywords):
+                return any(
+                    one.arg == "jit_compile" and getattr(one.value, "value", None) is True
+                    for one in keywords
+                )
+        return False
+
+    return any(map(asks, ast.walk(tree)))

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three models in every format, each run by its own runtime beside the original."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rewritten_models import train_digits
+
+from stoker.models.rewriting.targets import TARGETS, rewrite
+from stoker.models.rewriting.tflite_runtime import LiteRT, read_metadata
+
+pytestmark = [pytest.mark.tf, pytest.mark.slow]
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ALL = [
+    *("--to", "tflite", "--to", "onnx", "--to", "tfjs"),
+    *(word for one in ("float32", "dynamic", "float16", "int8") for word in ("--quantize", one)),
+]
+
+
+def run(*command):
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def rewritten(tmp_path_factory):
+    """The penguin and the taxi model, trained by their pipelines and rewritten by a command."""
+    found = {}
+    for name, flags in (("penguin", []), ("taxi", ["--rows", "4000", "--steps", "100"])):
+        root = str(tmp_path_factory.mktemp(name))
+        run(str(EXAMPLES / name / "pipeline.py"), f"--root={root}", *flags)
+        (model,) = Path(root, "Trainer", "model").iterdir()
+        command = ["-m", "stoker", "rewrite", str(model), "--root", root, "--json", *ALL]
+        found[name] = json.loads(run(*command))
+    return found
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    """The digits in every format of TFLite and in ONNX and TFJS: name to folder and report."""
+    folder = tmp_path_factory.mktemp("digits")
+    saved, examples = train_digits(str(folder))
+    return {
+        name: (str(folder / name), rewrite(saved, name, str(folder / name), examples=[examples]))
+        for name in TARGETS
+    }
+
+
+@pytest.mark.parametrize("target", [one for one in TARGETS if one != "tflite_int8_io"])
+@pytest.mark.parametrize(("name", "compared_on"), [("penguin", 100), ("taxi", 500)])
+def test_a_model_on_examples_answers_alike_in_every_format(rewritten, name, compared_on, target):
+    report = rewritten[name][target]["report"]
+
+    assert int(report["compared_on"].removesuffix(" eval examples")) >= compared_on
+    if target == "tfjs" and not shutil.which("node"):
+        assert "no Node" in report["note"]
+    else:
+        assert report["largest_difference"] <= report["tolerance"]
+        assert report["runtime"]
+        assert report["rewritten_ms"] > 0
+    assert report["cut"]
+    assert report["rewritten_bytes"] < report["original_bytes"]
+
+
+def test_the_file_itself_says_what_it_takes(rewritten):
+    path = os.path.join(rewritten["taxi"]["tflite"]["path"], "model.tflite")
+
+    inputs = read_metadata(path)["inputs"]
+
+    assert inputs["trip_km"]["meaning"] == "the feature 'trip_km'; 0.0 where it is missing"
+    assert "LookupTableFindV2" in inputs["payment"]["meaning"]
+    assert set(LiteRT(path, "serving_default").inputs) == set(inputs)
+    assert len(os.listdir(os.path.join(os.path.dirname(path), "assets"))) >= 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_image_model_answers_alike_in_every_format(digits, target):
+    _, report = digits[target]
+
+    assert report.compared_on == "500 eval examples"
+    if report.runtime:
+        assert report.largest_difference <= report.tolerance
+    assert not report.cut
+
+
+def test_full_integer_has_integers_at_both_ends_when_asked(digits):
+    model = LiteRT(os.path.join(digits["tflite_int8_io"][0], "model.tflite"), "serving_default")
+
+    assert model.inputs["image"]["dtype"] is np.int8
+    assert model.outputs["probabilities"]["dtype"] is np.int8
+
+
+def test_full_integer_is_three_times_smaller(digits):
+    sizes = {
+        name: os.path.getsize(os.path.join(digits[name][0], "model.tflite"))
+        for name in ("tflite", "tflite_int8", "tflite_int8_io")
+    }
+
+    assert sizes["tflite"] > 3 * sizes["tflite_int8"]
+    assert sizes["tflite"] > 3 * sizes["tflite_int8_io"]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import sys
+from types import ModuleType
+
+import pytest
+
+from stoker.patches.keras_alias import prepare_keras
+from stoker.task import Environment
+
+
+@pytest.mark.parametrize(("keras", "value"), [(2, "1"), (3, "0")])
+def test_the_choice_becomes_tensorflows_variable(monkeypatch, keras, value):
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "something")
+    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
+    prepare_keras(Environment(tensorflow=True, keras=keras))
+    assert os.environ["TF_USE_LEGACY_KERAS"] == value
+
+
+def test_without_keras_the_variable_stays_as_it_is(monkeypatch):
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "something")
+    prepare_keras(Environment())
+    assert os.environ["TF_USE_LEGACY_KERAS"] == "something"
+
+
+def test_choosing_after_tensorflow_was_imported_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", ModuleType("tensorflow"))
+    with pytest.raises(RuntimeError, match="TensorFlow is already imported"):
+        prepare_keras(Environment(tensorflow=True, keras=2))
+
+
+@pytest.mark.tf
+def test_with_keras_2_every_import_of_keras_is_tf_keras_itself(run_python):
+    run_python(
+        """
+        import importlib, sys
+        from stoker.task import Environment
+        from stoker.patches.keras_alias import alias_keras, prepare_keras
+
+        prepare_keras(Environment(tensorflow=True, keras=2))
+        import tensorflow as tf
+        alias_keras()
+        alias_keras()
+        import keras
+        import tf_keras
+        from keras import layers
+        from keras.callbacks import EarlyStopping
+
+        assert keras is tf_keras
+        assert keras.__version__ == tf.keras.__version__
+        assert keras.__version__.startswith("2.")
+        assert (tf_keras.__name__, tf_keras.__spec__.name) == ("tf_keras", "tf_keras")
+        assert layers.Dense is keras.layers.Dense is tf.keras.layers.Dense
+        assert EarlyStopping is tf.keras.callbacks.EarlyStopping
+
+        name = "src.utils.kernelized_utils"
+        assert f"tf_keras.{name}" not in sys.modules
+        module = importlib.import_module(f"keras.{name}")
+        assert module is importlib.import_module(f"tf_keras.{name}")
+        assert module.__name__ == module.__spec__.name == f"tf_keras.{name}"
+
+        for missing in ("keras.ops", "keras.layers.nothing"):
+            try:
+                importlib.import_module(missing)
+            except ModuleNotFoundError as error:
+                assert missing in str(error)
+            else:
+                raise AssertionError(missing)
+        loaded = {m.__name__ for n, m in sys.modules.items() if n.partition(".")[0] == "keras"}
+        assert all(name.startswith("tf_keras") for name in loaded), loaded
+        """
+    )
+
+
+@pytest.mark.tf
+def test_with_keras_3_tf_keras_is_keras_3_and_the_old_one_is_not_loaded(run_python):
+    run_python(
+        """
+        import sys
+        from stoker.task import Environment
+        from stoker.patches.keras_alias import prepare_keras
+
+        prepare_keras(Environment(tensorflow=True, keras=3))
+        import tensorflow as tf
+        import keras
+        assert keras.__version__.startswith("3.")
+        assert keras.layers.Dense is tf.keras.layers.Dense
+        assert "tf_keras" not in sys.modules
+        """
+    )

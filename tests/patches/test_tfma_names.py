@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+import importlib
+import sys
+
+import pytest
+
+from stoker.errors import MissingPart
+from stoker.patches.tfma_names import CONFIG_NAMES, provide_tfma
+from stoker.stand_ins import eval_saved_model
+
+pytestmark = pytest.mark.usefixtures("import_system")
+
+
+@pytest.fixture(autouse=True)
+def _not_imported_yet(import_system, monkeypatch):
+    """Other tests of this process may have imported it."""
+    for name in [name for name in sys.modules if name.startswith("tensorflow_model_analysis")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def import_tfma():
+    return importlib.import_module("tensorflow_model_analysis")
+
+
+def test_nothing_is_imported_before_the_user_does():
+    provide_tfma()
+    assert "tensorflow_model_analysis" not in sys.modules
+
+
+def test_where_tfma_is_not_installed_export_is_there():
+    provide_tfma()
+    provide_tfma()
+    assert import_tfma().export.EvalInputReceiver is eval_saved_model.EvalInputReceiver
+
+
+def test_what_only_tfma_has_says_what_to_install():
+    provide_tfma()
+    with pytest.raises(MissingPart, match=r"slicer needs TFMA.*pip install 'stoker\[evaluator\]'"):
+        import_tfma().slicer  # noqa: B018
+    with pytest.raises(MissingPart, match="render_plot needs TFMA"):
+        import_tfma().view.render_plot(None)
+    with pytest.raises(MissingPart, match=r"run_model_analysis needs TFMA"):
+        from tensorflow_model_analysis import run_model_analysis  # noqa: F401
+    assert not hasattr(import_tfma(), "__version__")
+
+
+def test_a_configuration_can_be_written_without_tfma():
+    provide_tfma()
+    tfma = import_tfma()
+    config = tfma.EvalConfig(
+        model_specs=[tfma.ModelSpec(label_key="tips")],
+        metrics_specs=[
+            tfma.MetricsSpec(
+                metrics=[
+                    tfma.MetricConfig(
+                        class_name="AUC",
+                        threshold=tfma.MetricThreshold(
+                            change_threshold=tfma.GenericChangeThreshold(
+                                direction=tfma.MetricDirection.HIGHER_IS_BETTER,
+                                absolute={"value": -1e-10},
+                            )
+                        ),
+                    )
+                ]
+            )
+        ],
+    )
+    assert all(getattr(tfma, name) for name in CONFIG_NAMES)
+    assert tfma.config.MetricThreshold is tfma.MetricThreshold
+    assert config.model_specs[0].label_key == "tips"
+
+
+def test_an_installed_tfma_keeps_its_names_and_gets_ours(write, tmp_path, monkeypatch):
+    write("tensorflow_model_analysis/__init__.py", "EvalConfig = 'its own'")
+    write("tensorflow_model_analysis/metrics.py", "AUC = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    provide_tfma()
+    tfma = import_tfma()
+    assert tfma.EvalConfig == "its own"
+    assert tfma.export is eval_saved_model
+    assert importlib.import_module("tensorflow_model_analysis.metrics").AUC == 1
+
+
+def test_one_that_has_export_keeps_it(write, tmp_path, monkeypatch):
+    write("tensorflow_model_analysis/__init__.py", "export = 'its own'")
+    monkeypatch.syspath_prepend(tmp_path)
+    provide_tfma()
+    assert import_tfma().export == "its own"
+
+
+def test_a_tfma_that_was_imported_before_gets_our_names(write, tmp_path, monkeypatch):
+    write("tensorflow_model_analysis/__init__.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    tfma = import_tfma()
+    provide_tfma()
+    assert tfma.export is eval_saved_model

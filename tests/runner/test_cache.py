@@ -1,0 +1,76 @@
+"""What the cache decides, without running anything."""
+
+import os
+
+from stoker.artifacts import Model
+from stoker.runner.cache import Past, Reuse, Run, damage, decide, key_of
+from stoker.storage.file_digests import FileDigests
+from stoker.storage.manifest import manifest_file, seal
+
+
+def test_of_several_that_fit_the_newest_is_reused(tmp_path):
+    digest = FileDigests(str(tmp_path / "digests.json"))
+    past = [Past(execution_id=id_, parts={"a": "1"}, loaded_files={}) for id_ in (7, 5)]
+    assert decide({"a": "1"}, past, past[0], digest) == Reuse(
+        7, "hit: nothing changed since execution 7"
+    )
+
+
+def test_a_digest_is_remembered_until_the_file_changes(tmp_path):
+    file, memory = tmp_path / "file", str(tmp_path / "digests.json")
+    file.write_text("a")
+    os.utime(file, (1, 1))
+    digests = FileDigests(memory)
+    before = digests(str(file))
+    digests.save()
+    file.write_text("b")
+    os.utime(file, (1, 1))  # the same size and time: only the memory can tell that it was read
+    inode_kept = FileDigests(memory)(str(file)) == before
+    assert inode_kept
+    os.utime(file, (2, 2))
+    assert FileDigests(memory)(str(file)) != before
+
+
+def test_a_file_that_has_just_changed_is_not_trusted(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("a")
+    digests = FileDigests(str(tmp_path / "digests.json"))
+    first = digests(str(file))
+    times = file.stat().st_mtime_ns
+    file.write_text("b")
+    os.utime(file, ns=(times, times))
+    assert digests(str(file)) != first
+
+
+def test_a_miss_names_what_changed_what_is_new_and_what_is_gone(tmp_path):
+    digest = FileDigests(str(tmp_path / "digests.json"))
+    latest = Past(execution_id=1, parts={"a": "1", "b": "1", "c": "1"}, loaded_files={})
+    assert decide({"a": "1", "b": "2", "d": "1"}, [], latest, digest) == Run(
+        "miss: b changed; d is new; c is gone"
+    )
+
+
+def test_a_run_without_the_cache_leaves_nothing_to_compare_with(tmp_path):
+    digest = FileDigests(str(tmp_path / "digests.json"))
+    latest = Past(execution_id=1, parts={}, loaded_files={})
+    decision = decide({"a": "1"}, [], latest, digest)
+    assert isinstance(decision, Run)
+    assert "without enable_cache" in decision.explanation
+
+
+def test_a_key_does_not_depend_on_the_order_of_its_parts():
+    assert key_of({"a": "1", "b": "2"}) == key_of({"b": "2", "a": "1"})
+
+
+def test_damage_is_a_file_that_is_gone_or_of_another_size(tmp_path):
+    model = Model()
+    model.uri = str(tmp_path / "Trainer" / "model" / "7")
+    os.makedirs(model.uri)
+    weights = tmp_path / "Trainer" / "model" / "7" / "weights"
+    weights.write_text("1234")
+    seal(model.uri).write(manifest_file(model.uri))
+    assert damage({"model": [model]}) == ""
+    weights.write_text("12345")
+    assert damage({"model": [model]}).endswith("has 5 bytes, not the 4 that were published")
+    weights.unlink()
+    assert damage({"model": [model]}).endswith("weights is gone")

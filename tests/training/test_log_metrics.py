@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+
+import pytest
+
+import stoker.training
+from stoker.training import log_metrics, watch
+from stoker.user_code.fn_args import FnArgs
+
+
+@pytest.fixture(autouse=True)
+def fresh_state(monkeypatch):
+    monkeypatch.setattr(stoker.training, "_state", stoker.training._State())
+    monkeypatch.delenv(stoker.training.SWITCH, raising=False)
+
+
+def test_a_loop_of_ones_own_writes_the_same_file_and_reports(tmp_path):
+    reports = []
+    fn_args = FnArgs(model_run_dir=str(tmp_path), train_steps=2)
+    with watch(fn_args, report=reports.append):
+        log_metrics(1, loss=0.5)
+        log_metrics(2, {"loss": 0.25, "matrix": memoryview(b"1234")}, accuracy=1)
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [(line["step"], line["metrics"]) for line in lines] == [
+        (1, {"loss": 0.5}),
+        (2, {"loss": 0.25, "accuracy": 1.0}),
+    ]
+    assert [(one["step"], one["steps"]) for one in reports] == [(1, 2), (2, 2)]
+    assert reports[-1]["seconds_left"] == 0
+
+
+def test_every_step_is_written_but_few_are_reported(tmp_path):
+    reports = []
+    with watch(FnArgs(model_run_dir=str(tmp_path)), report=reports.append):
+        for step in range(500):
+            log_metrics(step, loss=1.0)
+    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 500
+    assert 1 <= len(reports) < 50
+
+
+def test_outside_of_a_trainer_it_does_nothing_and_says_so_once(capsys):
+    log_metrics(1, loss=0.5)
+    log_metrics(2, loss=0.5)
+    assert capsys.readouterr().err.count("log_metrics does nothing here") == 1
+
+
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_one_switch_turns_everything_off(tmp_path, monkeypatch, capsys, by_variable):
+    if by_variable:
+        monkeypatch.setenv("STOKER_WATCH", "0")
+    reports = []
+    fn_args = FnArgs(model_run_dir=str(tmp_path))
+    with watch(fn_args, report=reports.append, enabled=by_variable):
+        log_metrics(1, loss=0.5)
+    assert reports == []
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().err == ""

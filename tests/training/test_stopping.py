@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SIGTERM and Ctrl-C: at once, or at the next step."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from stoker.training.stopping import deferred, listening, stop_wanted
+
+
+def send(number):
+    os.kill(os.getpid(), number)
+    time.sleep(0.01)  # Python hears it between two of its own steps
+
+
+def test_sigterm_ends_what_is_done_like_ctrl_c():
+    with listening(), pytest.raises(KeyboardInterrupt):
+        send(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_handler_of_the_programs_own_is_left_alone():
+    heard = []
+    before = signal.signal(signal.SIGTERM, lambda *_: heard.append("mine"))
+    try:
+        with listening():
+            send(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert heard == ["mine"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_training_that_can_save_is_only_told(number):
+    with listening(), deferred():
+        assert not stop_wanted()
+        send(number)
+        assert stop_wanted()
+
+
+def test_a_second_ctrl_c_does_not_wait():
+    with listening(), deferred():
+        send(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            send(signal.SIGINT)
+
+
+def test_the_next_run_begins_unasked():
+    with listening(), deferred():
+        send(signal.SIGTERM)
+    with listening():
+        assert not stop_wanted()
+
+
+def test_a_thread_that_hears_no_signals_changes_nothing():
+    def train():
+        with listening(), deferred():
+            handlers.append(signal.getsignal(signal.SIGTERM))
+
+    handlers = []
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.SIG_DFL]
