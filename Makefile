@@ -2,15 +2,18 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-UNIT := -m "not tf and not mlmd and not slow"
+UNIT := -m "not tf and not envs and not slow"
 
-.PHONY: demo test check bench soak proto clean
+.PHONY: demo test test-envs check bench soak proto clean
 
 demo: $(INSTALLED)  ## train the penguin model and say where everything is
 	$(BIN)/python examples/penguin/pipeline.py
 
-test: $(INSTALLED)  ## every test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+test: $(INSTALLED)  ## every test that this environment can run
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not envs"
+
+test-envs: $(INSTALLED)  ## those that make environments of their own: other TensorFlows, TFMA, ml-metadata
+	$(BIN)/python -m pytest -m envs
 
 check: $(INSTALLED)  ## format, lint, types, import layers, unit tests
 	$(BIN)/ruff format --check

@@ -197,6 +197,7 @@ print(json.dumps({
 
 
 @pytest.mark.slow
+@pytest.mark.envs
 def test_tfma_the_estimator_and_the_evaluator_measure_the_same(runs, tmp_path):
     try:
         python = tfma_env.python()

@@ -19,7 +19,7 @@ from training import write
 
 from stoker.launchers.interpreters import RECIPES, create, find_python
 
-pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.usefixtures("warm")]
+pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.envs, pytest.mark.usefixtures("warm")]
 
 HOME = str(Path(__file__).parents[2] / ".envs")
 

@@ -138,6 +138,7 @@ def test_steps_under_a_condition_that_does_not_hold_are_recorded_as_not_run(runs
     assert len(better.served) == 3
 
 
+@pytest.mark.envs
 def test_where_tfma_is_installed_the_same_file_says_the_same(runs, root):
     try:
         python = tfma_overlay.python()

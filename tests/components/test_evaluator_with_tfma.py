@@ -11,7 +11,7 @@ from evaluation import tfma_overlay
 from stoker.data.tfrecord import write_records
 from stoker.dsl.proto.example_pb2 import Example
 
-pytestmark = [pytest.mark.tf, pytest.mark.slow]
+pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.envs]
 
 NUM = 200
 SCHEMA = """

@@ -11,7 +11,7 @@ from components.evaluated_models import labelled_examples, save_classifier, save
 from stoker.data.tfrecord import write_records
 from stoker.evaluation.metrics import METRICS
 
-pytestmark = [pytest.mark.tf, pytest.mark.slow]
+pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.envs]
 
 BY_COLOR = [{}, {"feature_keys": ["color"]}]
 CROSSED = [

@@ -16,7 +16,7 @@ from stoker.artifacts import State
 from stoker.metadata import ExecutionState, StoreConfig, sqlite_metadata_connection_config
 from stoker.metadata.store import Store
 
-pytestmark = pytest.mark.mlmd
+pytestmark = pytest.mark.envs
 
 CONTEXTS = ["pipeline:penguin", "pipeline_run:run-1"]
 

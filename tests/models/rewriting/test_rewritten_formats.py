@@ -17,7 +17,7 @@ from stoker.models.rewriting.tflite_runtime import LiteRT, read_metadata
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 ALL = [
     *("--to", "tflite", "--to", "onnx", "--to", "tfjs"),
     *(word for one in ("float32", "dynamic", "float16", "int8") for word in ("--quantize", one)),
