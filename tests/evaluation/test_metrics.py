@@ -7,8 +7,8 @@ from sklearn import metrics as sklearn
 
 from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.errors import BadData
+from stoker.evaluation.accumulators import Scored, Totals
 from stoker.evaluation.metrics import METRICS, NeedsTfma, metric_of
-from stoker.evaluation.statistics import Scored, Totals
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(2, size=500)

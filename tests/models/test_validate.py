@@ -13,7 +13,7 @@ from stoker.data.tfrecord import write_records
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import ModelRejected
 from stoker.launchers.worker import execute
-from stoker.models.validate import ModelCheck
+from stoker.models.check import ModelCheck
 from stoker.task import Task
 
 ROWS = [{"x": [float(row)], "y": [0.5], "name": [b"row"]} for row in range(12)]
@@ -444,7 +444,7 @@ def outcome(tmp_path):
             run_id="r",
             node_id="Trainer",
             execution_id=1,
-            executor="stoker.models.validate:ModelCheck",
+            executor="stoker.models.check:ModelCheck",
             inputs={"examples": [write_examples(tmp_path / "examples", ROWS)]},
             outputs={"model": [model]},
         )

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
+from stoker.any_python import eval_export
 from stoker.errors import MissingPart
 from stoker.patches.tfma_names import CONFIG_NAMES, provide_tfma
-from stoker.stand_ins import eval_saved_model
 
 pytestmark = pytest.mark.usefixtures("import_system")
 
@@ -30,7 +30,7 @@ def test_nothing_is_imported_before_the_user_does():
 def test_where_tfma_is_not_installed_export_is_there():
     provide_tfma()
     provide_tfma()
-    assert import_tfma().export.EvalInputReceiver is eval_saved_model.EvalInputReceiver
+    assert import_tfma().export.EvalInputReceiver is eval_export.EvalInputReceiver
 
 
 def test_what_only_tfma_has_says_what_to_install():
@@ -77,7 +77,7 @@ def test_an_installed_tfma_keeps_its_names_and_gets_ours(write, tmp_path, monkey
     provide_tfma()
     tfma = import_tfma()
     assert tfma.EvalConfig == "its own"
-    assert tfma.export is eval_saved_model
+    assert tfma.export is eval_export
     assert importlib.import_module("tensorflow_model_analysis.metrics").AUC == 1
 
 
@@ -93,4 +93,4 @@ def test_a_tfma_that_was_imported_before_gets_our_names(write, tmp_path, monkeyp
     monkeypatch.syspath_prepend(tmp_path)
     tfma = import_tfma()
     provide_tfma()
-    assert tfma.export is eval_saved_model
+    assert tfma.export is eval_export

@@ -5,7 +5,7 @@ start.py             where the interpreter starts; this folder is its package st
 worker.py            one Task runs in a process of its own and becomes an Outcome
 training.py          the Trainer: run_fn, or trainer_fn and its Estimator
 estimator.py         train, evaluate and export an Estimator
-eval_saved_model.py  tfma.export: the EvalSavedModel
+eval_export.py       tfma.export: the EvalSavedModel
 modules.py           loads the user's module, with what lies beside it
 fn_args.py           FnArgs and DataAccessor
 dataset.py           examples to a tf.data.Dataset, for the DataAccessor

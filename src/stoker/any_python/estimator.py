@@ -14,7 +14,7 @@ import os
 from dataclasses import replace
 from typing import Any, Callable
 
-from .eval_saved_model import export_eval_savedmodel
+from .eval_export import export_eval_savedmodel
 from .failures import NothingWritten
 from .files import SchemaReader, copy_dir, eval_model_dir, serving_model_dir
 from .fn_args import FnArgs

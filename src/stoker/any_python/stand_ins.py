@@ -17,7 +17,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from . import dataset, eval_saved_model, files, fn_args
+from . import dataset, eval_export, files, fn_args
 
 
 class TunerFnResult(NamedTuple):
@@ -86,7 +86,7 @@ MODULES: dict[str, Mapping[str, Any]] = {
     "tfx_bsl.public.tfxio": _OPTIONS,
     "tfx_bsl.tfxio.dataset_options": _OPTIONS,
     "tensorflow_model_analysis.export": {
-        name: getattr(eval_saved_model, name) for name in eval_saved_model.__all__
+        name: getattr(eval_export, name) for name in eval_export.__all__
     },
 }
 """The names in each module; the packages above them hold nothing else."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stoker.evaluation.statistics import NUM_BUCKETS
+from stoker.evaluation.accumulators import NUM_BUCKETS
 
 __all__ = ["area_at_thresholds", "area_under_curve"]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.dsl.proto.keras_metadata_pb2 import KerasMetadata
+from stoker.evaluation.accumulators import between_thresholds, totals_of
 from stoker.evaluation.areas import area_at_thresholds
 from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, metric_of
-from stoker.evaluation.statistics import between_thresholds, totals_of
 
 __all__ = ["Compiled", "compiled_with"]
 

@@ -14,13 +14,13 @@ from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.errors import BadData
+from stoker.evaluation.accumulators import RecordStatistic, RecordTotals, Scored, Statistic, Totals
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, did_you_mean, refuse_nan
 from stoker.evaluation.labels import labels_of
 from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, metric_of
 from stoker.evaluation.slices import SliceKey, Slicer
-from stoker.evaluation.statistics import RecordStatistic, RecordTotals, Scored, Statistic, Totals
 
 __all__ = ["Batch", "Measured", "MetricId", "Plan", "measure", "named_metrics", "plan_of"]
 

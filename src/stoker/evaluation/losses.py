@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from stoker.errors import BadData
-from stoker.evaluation.statistics import Scored, class_ids, pairs
+from stoker.evaluation.accumulators import Scored, class_ids, pairs
 
 __all__ = ["CLASS_LOSSES", "binary_cross_entropy", "exact"]
 

@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 
 from stoker.dsl.proto.eval_config_pb2 import MetricConfig
-from stoker.evaluation.areas import area_under_curve
-from stoker.evaluation.features import did_you_mean
-from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
-from stoker.evaluation.metric_names import ELSEWHERE
-from stoker.evaluation.statistics import (
+from stoker.evaluation.accumulators import (
     RecordStatistic,
     Scored,
     Statistic,
@@ -28,6 +24,10 @@ from stoker.evaluation.statistics import (
     pairs,
     totals_of,
 )
+from stoker.evaluation.areas import area_under_curve
+from stoker.evaluation.features import did_you_mean
+from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
+from stoker.evaluation.metric_names import ELSEWHERE
 
 __all__ = ["METRICS", "Metric", "NeedsTfma", "RecordMetric", "metric_of", "name_of"]
 

@@ -13,10 +13,10 @@ import numpy as np
 import tensorflow as tf
 
 from stoker.errors import ModelRejected
+from stoker.evaluation.accumulators import RecordStatistic
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import EVAL, LABELS
 from stoker.evaluation.metrics import RecordMetric
-from stoker.evaluation.statistics import RecordStatistic
 from stoker.models.saved_model import read_graphs
 from stoker.user_code.logs import hush_deprecations
 

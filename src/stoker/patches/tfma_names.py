@@ -20,7 +20,7 @@ from stoker.evaluation.tfma import tfma_is_installed
 __all__ = ["CONFIG_NAMES", "HOMES", "RESULT_NAMES", "name_of_tfma", "provide_tfma"]
 
 HOMES = {
-    "export": "stoker.stand_ins.eval_saved_model",
+    "export": "stoker.any_python.eval_export",
     "view": "stoker.stand_ins.tfma_view",
 }
 """Names of TFMA, and the module that each is."""

@@ -177,7 +177,7 @@ def _check(check: bool, rewrite: Sequence[str]) -> str | None:
     """What looks at the model before it is published."""
     if rewrite:
         return f"stoker.components.trainer.rewrite:{'CheckAndRewrite' if check else 'Rewrite'}"
-    return "stoker.models.validate:ModelCheck" if check else None
+    return "stoker.models.check:ModelCheck" if check else None
 
 
 def _described(workers: Workers) -> str:

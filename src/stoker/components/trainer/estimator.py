@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from stoker.any_python.eval_saved_model import export_eval_savedmodel
+from stoker.any_python.eval_export import export_eval_savedmodel
 from stoker.errors import NothingWritten
 from stoker.patches.estimators import enable_estimators
 from stoker.statistics.schema import read_schema

@@ -11,8 +11,8 @@ from stoker.artifacts import Artifact
 from stoker.components.rewriter import eval_files
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
+from stoker.models.check import ModelCheck
 from stoker.models.rewriting.targets import TARGETS, removed_on_failure, rewrite
-from stoker.models.validate import ModelCheck
 from stoker.storage.layout import serving_model_path
 
 __all__ = ["CheckAndRewrite", "Rewrite"]
