@@ -14,10 +14,10 @@ from stoker.artifacts import Artifact, ArtifactMap, artifact_class
 
 __all__ = [
     "Cluster",
-    "Environment",
     "Failure",
     "Member",
     "Outcome",
+    "ProcessNeeds",
     "Task",
     "Workers",
 ]
@@ -28,7 +28,7 @@ Estimator, or whatever the user's code makes of TF_CONFIG."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
+class ProcessNeeds:
     """What a worker's process has to be before the first line of user code runs in it."""
 
     tensorflow: bool = False
@@ -138,7 +138,7 @@ class Task:
     argv: tuple[str, ...] = ()
     flags: Mapping[str, Sequence[str]] | None = None
     """The program's absl flags: by name, the arguments that set it; None if it uses none."""
-    environment: Environment = field(default_factory=Environment)
+    needs: ProcessNeeds = field(default_factory=ProcessNeeds)
     workers: Workers | None = None
     """The processes that are to do this together; None for one that does it alone."""
     retries: int | None = None
@@ -151,7 +151,7 @@ class Task:
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
         record["inputs"] = _artifacts_to_json(self.inputs)
         record["outputs"] = _artifacts_to_json(self.outputs)
-        for key in ("environment", "workers", "member"):
+        for key in ("needs", "workers", "member"):
             record[key] = record[key] and asdict(record[key])
         return json.dumps(record)
 
@@ -159,9 +159,9 @@ class Task:
     def from_json(cls, text: str, classes: Mapping[str, type[Artifact]] | None = None) -> Self:
         """The task that `to_json` wrote; `classes` are the users' own artifact classes by type."""
         record = json.loads(text)
-        environment = record["environment"]
-        environment["preload"] = tuple(environment["preload"])
-        record["environment"] = Environment(**environment)
+        needs = record["needs"]
+        needs["preload"] = tuple(needs["preload"])
+        record["needs"] = ProcessNeeds(**needs)
         for key, kind in (("workers", Workers), ("member", Member)):
             record[key] = record[key] and kind(**record[key])
         for key in ("inputs", "outputs"):

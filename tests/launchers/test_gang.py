@@ -17,7 +17,7 @@ from stoker.launchers.gang import (
     with_cluster,
 )
 from stoker.launchers.shares import free_addresses, shares
-from stoker.task import Environment, Failure, Member, Outcome, Task, Workers
+from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 
 def names(workers, cluster):
@@ -65,7 +65,7 @@ def make_task(cluster="all-reduce"):
         outputs={"model": [model], "model_run": [run]},
         tmp_dir="/tmp/step",
         log_file="/pipeline/model_run/7/log.txt",
-        environment=Environment(cluster=cluster),
+        needs=ProcessNeeds(cluster=cluster),
     )
 
 

@@ -69,10 +69,10 @@ def test_keras_3_is_refused(tensorflow, monkeypatch):
 )
 def test_code_that_names_estimators_gets_them_and_keras_2(write, text):
     write("neighbour.py", "import tensorflow as tf\nmake = tf.estimator.Estimator")
-    environment = choose_keras(write("module.py", text), environ={})
-    assert environment.estimators
-    assert environment.keras == 2
-    assert not any(name.startswith("tensorflow_estimator") for name in environment.preload)
+    needs = choose_keras(write("module.py", text), environ={})
+    assert needs.estimators
+    assert needs.keras == 2
+    assert not any(name.startswith("tensorflow_estimator") for name in needs.preload)
 
 
 @pytest.mark.parametrize(

@@ -6,27 +6,27 @@ from types import ModuleType
 import pytest
 
 from stoker.patches.keras_alias import prepare_keras
-from stoker.task import Environment
+from stoker.task import ProcessNeeds
 
 
 @pytest.mark.parametrize(("keras", "value"), [(2, "1"), (3, "0")])
 def test_the_choice_becomes_tensorflows_variable(monkeypatch, keras, value):
     monkeypatch.setenv("TF_USE_LEGACY_KERAS", "something")
     monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
-    prepare_keras(Environment(tensorflow=True, keras=keras))
+    prepare_keras(ProcessNeeds(tensorflow=True, keras=keras))
     assert os.environ["TF_USE_LEGACY_KERAS"] == value
 
 
 def test_without_keras_the_variable_stays_as_it_is(monkeypatch):
     monkeypatch.setenv("TF_USE_LEGACY_KERAS", "something")
-    prepare_keras(Environment())
+    prepare_keras(ProcessNeeds())
     assert os.environ["TF_USE_LEGACY_KERAS"] == "something"
 
 
 def test_choosing_after_tensorflow_was_imported_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow", ModuleType("tensorflow"))
     with pytest.raises(RuntimeError, match="TensorFlow is already imported"):
-        prepare_keras(Environment(tensorflow=True, keras=2))
+        prepare_keras(ProcessNeeds(tensorflow=True, keras=2))
 
 
 @pytest.mark.tf
@@ -34,10 +34,10 @@ def test_with_keras_2_every_import_of_keras_is_tf_keras_itself(run_python):
     run_python(
         """
         import importlib, sys
-        from stoker.task import Environment
+        from stoker.task import ProcessNeeds
         from stoker.patches.keras_alias import alias_keras, prepare_keras
 
-        prepare_keras(Environment(tensorflow=True, keras=2))
+        prepare_keras(ProcessNeeds(tensorflow=True, keras=2))
         import tensorflow as tf
         alias_keras()
         alias_keras()
@@ -77,10 +77,10 @@ def test_with_keras_3_tf_keras_is_keras_3_and_the_old_one_is_not_loaded(run_pyth
     run_python(
         """
         import sys
-        from stoker.task import Environment
+        from stoker.task import ProcessNeeds
         from stoker.patches.keras_alias import prepare_keras
 
-        prepare_keras(Environment(tensorflow=True, keras=3))
+        prepare_keras(ProcessNeeds(tensorflow=True, keras=3))
         import tensorflow as tf
         import keras
         assert keras.__version__.startswith("3.")

@@ -44,12 +44,12 @@ MAKE_GRAPH = textwrap.dedent(
 
 SERVE = """
     import sys
-    from stoker.task import Environment
+    from stoker.task import ProcessNeeds
     from stoker.patches.keras_alias import alias_keras, prepare_keras
     from stoker.patches.tft_compat import tolerate_pop
 
     version, graph, model_dir = int(sys.argv[1]), *sys.argv[2:]
-    prepare_keras(Environment(tensorflow=True, keras=version))
+    prepare_keras(ProcessNeeds(tensorflow=True, keras=version))
     tolerate_pop()
     import tensorflow as tf
     if version == 2:

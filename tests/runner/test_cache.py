@@ -3,7 +3,7 @@
 import os
 
 from stoker.artifacts import Model
-from stoker.runner.cache import Past, Reuse, Run, damage, decide, key_of
+from stoker.runner.cache import Hit, Miss, Past, damage, decide, key_of
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.manifest import manifest_file, seal
 
@@ -11,7 +11,7 @@ from stoker.storage.manifest import manifest_file, seal
 def test_of_several_that_fit_the_newest_is_reused(tmp_path):
     digest = FileDigests(str(tmp_path / "digests.json"))
     past = [Past(execution_id=id_, parts={"a": "1"}, loaded_files={}) for id_ in (7, 5)]
-    assert decide({"a": "1"}, past, past[0], digest) == Reuse(
+    assert decide({"a": "1"}, past, past[0], digest) == Hit(
         7, "hit: nothing changed since execution 7"
     )
 
@@ -45,7 +45,7 @@ def test_a_file_that_has_just_changed_is_not_trusted(tmp_path):
 def test_a_miss_names_what_changed_what_is_new_and_what_is_gone(tmp_path):
     digest = FileDigests(str(tmp_path / "digests.json"))
     latest = Past(execution_id=1, parts={"a": "1", "b": "1", "c": "1"}, loaded_files={})
-    assert decide({"a": "1", "b": "2", "d": "1"}, [], latest, digest) == Run(
+    assert decide({"a": "1", "b": "2", "d": "1"}, [], latest, digest) == Miss(
         "miss: b changed; d is new; c is gone"
     )
 
@@ -54,7 +54,7 @@ def test_a_run_without_the_cache_leaves_nothing_to_compare_with(tmp_path):
     digest = FileDigests(str(tmp_path / "digests.json"))
     latest = Past(execution_id=1, parts={}, loaded_files={})
     decision = decide({"a": "1"}, [], latest, digest)
-    assert isinstance(decision, Run)
+    assert isinstance(decision, Miss)
     assert "without enable_cache" in decision.explanation
 
 

@@ -3,13 +3,13 @@ import sys
 
 import pytest
 
-from stoker.task import Environment
+from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import choose_keras, users_environ, wrong_keras_hint
 
 
 @pytest.fixture
 def choose(write):
-    """The environment chosen for a module with the given text."""
+    """What is chosen for a module with the given text."""
 
     def choose_for(text, *, explicit=None, environ=None, import_paths=()):
         module = write("module.py", text)
@@ -46,9 +46,9 @@ def choose(write):
     ],
 )
 def test_code_for_keras_2_gets_it_and_is_told_why(choose, text, seen):
-    environment = choose(text)
-    assert (environment.tensorflow, environment.keras) == (True, 2)
-    assert seen in environment.reason
+    needs = choose(text)
+    assert (needs.tensorflow, needs.keras) == (True, 2)
+    assert seen in needs.reason
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_code_for_keras_2_gets_it_and_is_told_why(choose, text, seen):
     ],
 )
 def test_only_a_bare_keras_means_keras_3(choose, text):
-    environment = choose(text)
-    assert (environment.tensorflow, environment.keras) == (True, 3)
-    assert "imports keras" in environment.reason
+    needs = choose(text)
+    assert (needs.tensorflow, needs.keras) == (True, 3)
+    assert "imports keras" in needs.reason
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_only_a_bare_keras_means_keras_3(choose, text):
     ],
 )
 def test_tensorflow_without_any_keras_is_keras_2_as_tfx_code_expects(choose, text):
-    environment = choose(text)
-    assert (environment.tensorflow, environment.keras) == (True, 2)
-    assert "names no Keras" in environment.reason
+    needs = choose(text)
+    assert (needs.tensorflow, needs.keras) == (True, 2)
+    assert "names no Keras" in needs.reason
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def test_tensorflow_without_any_keras_is_keras_2_as_tfx_code_expects(choose, tex
     ],
 )
 def test_code_without_tensorflow_gets_none(choose, text):
-    environment = choose(text)
-    assert (environment.tensorflow, environment.keras) == (False, None)
+    needs = choose(text)
+    assert (needs.tensorflow, needs.keras) == (False, None)
 
 
 def test_a_neighbour_that_uses_tf_keras_decides_for_the_module(choose, write):
     write("layers/custom.py", "import tensorflow as tf\nx = 1\ntf.keras.layers.Layer")
-    environment = choose("import keras\nfrom layers import custom")
-    assert environment.keras == 2
-    assert environment.reason == "layers/custom.py:3 uses tf.keras."
+    needs = choose("import keras\nfrom layers import custom")
+    assert needs.keras == 2
+    assert needs.reason == "layers/custom.py:3 uses tf.keras."
 
 
 def test_an_explicit_choice_wins_over_everything(choose):
@@ -114,16 +114,16 @@ def test_an_explicit_choice_wins_over_everything(choose):
 @pytest.mark.parametrize(("value", "keras"), [("1", 2), ("true", 2), ("0", 3), ("False", 3)])
 def test_the_users_own_variable_wins_over_what_the_module_uses(choose, value, keras):
     text = "import keras" if keras == 2 else "import tensorflow as tf\ntf.keras"
-    environment = choose(text, environ={"TF_USE_LEGACY_KERAS": value})
-    assert environment.keras == keras
-    assert f"TF_USE_LEGACY_KERAS={value}" in environment.reason
+    needs = choose(text, environ={"TF_USE_LEGACY_KERAS": value})
+    assert needs.keras == keras
+    assert f"TF_USE_LEGACY_KERAS={value}" in needs.reason
 
 
 def test_a_module_may_set_the_variable_itself(choose):
     assign = "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '0'\nimport tensorflow as tf\ntf.keras"
-    environment = choose(assign)
-    assert environment.keras == 3
-    assert environment.reason == "module.py:2 sets TF_USE_LEGACY_KERAS=0."
+    needs = choose(assign)
+    assert needs.keras == 3
+    assert needs.reason == "module.py:2 sets TF_USE_LEGACY_KERAS=0."
     default = "import os\nos.environ.setdefault('TF_USE_LEGACY_KERAS', '0')\nimport keras"
     assert choose(default, environ={"TF_USE_LEGACY_KERAS": "1"}).keras == 2
 
@@ -134,19 +134,19 @@ def test_the_variable_alone_starts_no_tensorflow(choose):
 
 def test_keras_on_another_backend_is_left_to_the_module(choose):
     text = "import os\nos.environ['KERAS_BACKEND'] = 'jax'\nimport numpy\nimport keras"
-    environment = choose(text)
-    assert (environment.tensorflow, environment.keras) == (False, 3)
-    assert environment.preload == ("numpy",)
+    needs = choose(text)
+    assert (needs.tensorflow, needs.keras) == (False, 3)
+    assert needs.preload == ("numpy",)
     assert not choose("import keras", environ={"KERAS_BACKEND": "torch"}).tensorflow
 
 
 def test_tensorflow_is_preloaded_first(choose):
-    environment = choose("import sklearn\nimport keras\nimport tensorflow as tf\nimport pyarrow")
-    assert environment.preload == ("tensorflow", "sklearn", "pyarrow")
+    needs = choose("import sklearn\nimport keras\nimport tensorflow as tf\nimport pyarrow")
+    assert needs.preload == ("tensorflow", "sklearn", "pyarrow")
 
 
 def test_without_a_module_nothing_is_needed():
-    assert choose_keras(None, environ={}) == Environment(reason="There is no module file.")
+    assert choose_keras(None, environ={}) == ProcessNeeds(reason="There is no module file.")
     assert choose_keras(None, explicit=3, environ={}).keras == 3
 
 
@@ -174,11 +174,11 @@ def test_a_keras_that_does_not_exist_is_refused():
     ],
 )
 def test_what_keras_3_says_to_code_for_keras_2_names_the_switch(error):
-    environment = Environment(tensorflow=True, keras=3, reason="module.py:1 imports keras.")
-    hint = wrong_keras_hint(f"Traceback …\n{error}", environment)
+    needs = ProcessNeeds(tensorflow=True, keras=3, reason="module.py:1 imports keras.")
+    hint = wrong_keras_hint(f"Traceback …\n{error}", needs)
     assert "Trainer(keras=2)" in hint
     assert "module.py:1 imports keras" in hint
-    assert wrong_keras_hint(error, Environment(tensorflow=True, keras=2)) == ""
+    assert wrong_keras_hint(error, ProcessNeeds(tensorflow=True, keras=2)) == ""
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ def test_what_keras_3_says_to_code_for_keras_2_names_the_switch(error):
     ],
 )
 def test_what_keras_2_says_to_code_for_keras_3_names_the_switch(error):
-    environment = Environment(tensorflow=True, keras=2, reason="module.py:1 uses tf.keras.")
-    assert "Trainer(keras=3)" in wrong_keras_hint(error, environment)
-    assert wrong_keras_hint(error, Environment(tensorflow=True, keras=3)) == ""
+    needs = ProcessNeeds(tensorflow=True, keras=2, reason="module.py:1 uses tf.keras.")
+    assert "Trainer(keras=3)" in wrong_keras_hint(error, needs)
+    assert wrong_keras_hint(error, ProcessNeeds(tensorflow=True, keras=3)) == ""
 
 
 @pytest.mark.parametrize(
@@ -205,19 +205,19 @@ def test_what_keras_2_says_to_code_for_keras_3_names_the_switch(error):
 )
 def test_other_errors_get_no_hint(error):
     for keras in (None, 2, 3):
-        assert wrong_keras_hint(error, Environment(keras=keras)) == ""
+        assert wrong_keras_hint(error, ProcessNeeds(keras=keras)) == ""
 
 
 FAIL_FOR_REAL = """
     import sys, tempfile
-    from stoker.task import Environment
+    from stoker.task import ProcessNeeds
     from stoker.patches.keras_alias import alias_keras, prepare_keras
     from stoker.user_code.keras_choice import wrong_keras_hint
 
-    environment = Environment(tensorflow=True, keras=int(sys.argv[1]))
-    prepare_keras(environment)
+    needs = ProcessNeeds(tensorflow=True, keras=int(sys.argv[1]))
+    prepare_keras(needs)
     import tensorflow as tf
-    if environment.keras == 2:
+    if needs.keras == 2:
         alias_keras()
     import keras
     folder = tempfile.mkdtemp()
@@ -228,8 +228,8 @@ FAIL_FOR_REAL = """
             exec(attempt)
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-            hint = wrong_keras_hint(text, environment)
-            assert f"Trainer(keras={5 - environment.keras})" in hint, text
+            hint = wrong_keras_hint(text, needs)
+            assert f"Trainer(keras={5 - needs.keras})" in hint, text
         else:
             raise AssertionError(f"{attempt} works")
 """

@@ -3,18 +3,18 @@
 
 import pytest
 
-from stoker.task import Environment, Workers
+from stoker.task import ProcessNeeds, Workers
 from stoker.user_code.strategies import cluster_for
 
 TWO = Workers(2)
-KERAS_2 = Environment(tensorflow=True, keras=2)
-KERAS_3 = Environment(tensorflow=True, keras=3)
+KERAS_2 = ProcessNeeds(tensorflow=True, keras=2)
+KERAS_3 = ProcessNeeds(tensorflow=True, keras=3)
 
 
-def ask(tmp_path, text, workers=TWO, environment=KERAS_2):
+def ask(tmp_path, text, workers=TWO, needs=KERAS_2):
     file = tmp_path / "module.py"
     file.write_text(text)
-    return cluster_for(workers, str(file), environment)
+    return cluster_for(workers, str(file), needs)
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,15 @@ def test_a_neighbour_may_make_the_strategy(tmp_path):
 
 
 def test_estimators_read_their_cluster_themselves(tmp_path):
-    environment = Environment(tensorflow=True, keras=2, estimators=True)
+    needs = ProcessNeeds(tensorflow=True, keras=2, estimators=True)
     workers = Workers(2, ps=1, evaluator=True)
-    assert ask(tmp_path, "tf.estimator.RunConfig()", workers, environment) == "estimator"
+    assert ask(tmp_path, "tf.estimator.RunConfig()", workers, needs) == "estimator"
     with pytest.raises(ValueError, match=r"Have one: Workers\(2, ps=1, evaluator=True\)"):
-        ask(tmp_path, "tf.estimator.RunConfig()", Workers(2, ps=1), environment)
+        ask(tmp_path, "tf.estimator.RunConfig()", Workers(2, ps=1), needs)
 
 
 @pytest.mark.parametrize(
-    ("text", "workers", "environment", "advice"),
+    ("text", "workers", "needs", "advice"),
     [
         ("tf.distribute.MirroredStrategy()", Workers(2), KERAS_2, "names MirroredStrategy.*2 sep"),
         ("x = 1", Workers(3), KERAS_2, "no strategy.*3 separate.*MultiWorkerMirroredStrategy"),
@@ -71,9 +71,9 @@ def test_estimators_read_their_cluster_themselves(tmp_path):
         ),
     ],
 )
-def test_what_cannot_work_is_refused_with_what_does(tmp_path, text, workers, environment, advice):
+def test_what_cannot_work_is_refused_with_what_does(tmp_path, text, workers, needs, advice):
     with pytest.raises(ValueError, match=rf"Workers\(\d.* with module.py: .*{advice}"):
-        ask(tmp_path, text, workers, environment)
+        ask(tmp_path, text, workers, needs)
 
 
 def test_xla_is_no_obstacle_to_keras_2(tmp_path):

@@ -67,9 +67,9 @@ def check(file: str, as_json: bool) -> int:
             }
         )
         return 1 if problems else 0
-    for path, environment in keras.items():
-        version = f"Keras {environment.keras}" if environment.keras else "no Keras"
-        click.echo(f"{path}: {version}, because {environment.reason}")
+    for path, needs in keras.items():
+        version = f"Keras {needs.keras}" if needs.keras else "no Keras"
+        click.echo(f"{path}: {version}, because {needs.reason}")
     for problem in problems:
         click.echo(str(problem))
     click.echo(f"Files read: {len(files)}. Problems: {len(problems)}.")

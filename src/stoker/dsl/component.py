@@ -333,7 +333,7 @@ class BaseComponent(Node):
     """What a worker imports before it is needed, beyond what the user's code imports."""
     USES_TENSORFLOW: ClassVar[bool] = False
     """Whether the step needs TensorFlow even when the user's code does not name it."""
-    GOES_ON: ClassVar[bool] = False
+    RESUMABLE: ClassVar[bool] = False
     """Whether the step can go on from where an earlier run of the same work was stopped."""
 
     def __init__(

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from stoker.task import Environment, Outcome, Task
+from stoker.task import Outcome, ProcessNeeds, Task
 
 __all__ = ["Launcher", "Watcher"]
 
@@ -22,8 +22,8 @@ class Watcher(Protocol):
 class Launcher(Protocol):
     """Where tasks run. `prepare` may warm things up; `launch` runs one task to its end."""
 
-    def prepare(self, environments: Iterable[Environment]) -> None:
-        """Get ready for tasks that need these environments."""
+    def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
+        """Get ready for tasks whose processes need this."""
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task; never raise for what the user's code did."""

@@ -176,7 +176,7 @@ def task_for(task: Task, member: Member, *, attempt: int) -> Task:
     if member.role == "chief":
         return one
     folder = os.path.join(task.tmp_dir, "workers", f"{member.name}-{attempt}")
-    shared = {"model_run"} if task.environment.cluster == "estimator" else set()
+    shared = {"model_run"} if task.needs.cluster == "estimator" else set()
     outputs = {
         key: artifacts
         if key in shared
@@ -342,7 +342,7 @@ class _Attempt:
         self._join_seconds = workers.join_seconds
         self._ended: queue.SimpleQueue[tuple[_Membership, Outcome]] = queue.SimpleQueue()
         self._looked_at = time.monotonic()
-        members = members_of(workers, task.environment.cluster)
+        members = members_of(workers, task.needs.cluster)
         seats = place.seats(members, workers)
         told = with_cluster(
             members, [seat.address for seat in seats], [seat.variables for seat in seats]
@@ -355,7 +355,7 @@ class _Attempt:
                 seat=seat,
                 sight=Sight(
                     name=member.name,
-                    joins=member.serves or task.environment.cluster == "all-reduce",
+                    joins=member.serves or task.needs.cluster == "all-reduce",
                     gives_signs=workers.is_gang,
                 ),
                 watcher=watcher if member.role == "chief" else None,

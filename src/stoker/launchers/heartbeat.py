@@ -16,7 +16,7 @@ import threading
 import time
 from typing import Any
 
-from stoker.task import Environment, Member
+from stoker.task import Member, ProcessNeeds
 from stoker.training.progress import report
 
 __all__ = ["BEAT_SECONDS", "SIGN", "enter_gang"]
@@ -25,19 +25,19 @@ SIGN = "sign"
 BEAT_SECONDS = 1.0
 
 
-def enter_gang(member: Member, environment: Environment) -> None:
+def enter_gang(member: Member, needs: ProcessNeeds) -> None:
     """Make this process a member; a server stays here until it is killed."""
     os.environ.update(member.variables)
     threading.Thread(target=_beat, daemon=True).start()
     _say("up")
     if member.serves:
         _serve()
-    if environment.cluster == "all-reduce":
-        if environment.keras == 3:
+    if needs.cluster == "all-reduce":
+        if needs.keras == 3:
             from stoker.patches.keras3_multi_worker import enable_keras3_multi_worker
 
             enable_keras3_multi_worker()
-        _tell_of_joining(environment)
+        _tell_of_joining(needs)
 
 
 def _say(sign: str) -> None:
@@ -65,7 +65,7 @@ def _serve() -> None:
     server.join()
 
 
-def _tell_of_joining(environment: Environment) -> None:
+def _tell_of_joining(needs: ProcessNeeds) -> None:
     """Say when the user's code makes its strategy: that is where processes wait for each other."""
     module = importlib.import_module("tensorflow.python.distribute.collective_all_reduce_strategy")
     strategy_class = module.CollectiveAllReduceStrategy
@@ -76,7 +76,7 @@ def _tell_of_joining(environment: Environment) -> None:
         _say("joining")
         original(strategy, *args, **kwargs)
         _say("joined")
-        if environment.keras == 3:
+        if needs.keras == 3:
             from stoker.patches.keras3_multi_worker import check_here
 
             check_here(strategy)

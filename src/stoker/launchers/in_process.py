@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from stoker.launchers import Watcher
 from stoker.launchers.template import prepare
 from stoker.launchers.worker import execute
-from stoker.task import Environment, Outcome, Task
+from stoker.task import Outcome, ProcessNeeds, Task
 from stoker.training.progress import set_sink
 
 __all__ = ["InProcess"]
@@ -20,15 +20,15 @@ class InProcess:
     What TensorFlow keeps per process stays from one step to the next; one process has one Keras.
     """
 
-    def prepare(self, environments: Iterable[Environment]) -> None:
+    def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
         """Refuse a pipeline that needs two versions of Keras, or another interpreter."""
-        needed = list(environments)
-        if any(environment.python for environment in needed):
+        needed = list(needs)
+        if any(one.python for one in needed):
             raise ValueError(
                 "Trainer(python=…) runs in another interpreter, and InProcess runs every step in "
                 "this one. Use the default launcher."
             )
-        wanted = {environment.keras for environment in needed if environment.keras}
+        wanted = {one.keras for one in needed if one.keras}
         if len(wanted) > 1:
             raise ValueError(
                 "This pipeline needs Keras 2 and Keras 3, and one process has only one. "
@@ -38,9 +38,9 @@ class InProcess:
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task here; what it prints goes where this process prints."""
         if "tensorflow" in sys.modules:
-            _check_keras(task.environment)
+            _check_keras(task.needs)
         else:
-            prepare(task.environment)
+            prepare(task.needs)
         paths, argv = list(sys.path), list(sys.argv)
         set_sink(watcher.event)
         if task.workers and task.workers.is_gang:
@@ -58,11 +58,11 @@ class InProcess:
         """Nothing to end."""
 
 
-def _check_keras(environment: Environment) -> None:
+def _check_keras(needs: ProcessNeeds) -> None:
     loaded = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
-    if environment.keras and loaded != (environment.keras == 2):
+    if needs.keras and loaded != (needs.keras == 2):
         raise ValueError(
             f"This process has loaded TensorFlow with Keras {2 if loaded else 3}, but the step "
-            f"needs Keras {environment.keras} ({environment.reason}). Start a new process, or use "
+            f"needs Keras {needs.keras} ({needs.reason}). Start a new process, or use "
             "the default launcher."
         )

@@ -24,7 +24,7 @@ from stoker.launchers.ray_host import Greeting, Host, Message
 from stoker.launchers.ray_session import connect, load_ray
 from stoker.launchers.shares import share_on_node
 from stoker.launchers.shipping import Shipment, packed
-from stoker.task import Environment, Failure, Member, Outcome, Task, Workers
+from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 __all__ = ["Bundle", "OnRay", "bundles_for"]
 
@@ -52,10 +52,10 @@ class OnRay:
         self._connection: contextlib.ExitStack | None = None
         self._placement: _Placement | None = None
 
-    def prepare(self, environments: Iterable[Environment]) -> None:
+    def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
         """Connect, and have one host import what the tasks will need."""
         placement = self._placement_for([Member(role="chief")], Workers())
-        placement.actors[0].prepare.remote(list(environments))
+        placement.actors[0].prepare.remote(list(needs))
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task on the cluster; Ctrl-C stops it and gives a canceled Outcome."""
@@ -205,7 +205,7 @@ class _Room:
         self, placement_for: Callable[[Sequence[Member], Workers], _Placement], task: Task
     ) -> None:
         self._placement_for = placement_for
-        self._environment = task.environment
+        self._needs = task.needs
         self._code = packed(task)
 
     def seats(self, members: Sequence[Member], workers: Workers) -> list["_Seat"]:
@@ -214,7 +214,7 @@ class _Room:
         nodes = [greeting.node for greeting in placement.greetings]
         found = list(zip(placement.actors, placement.greetings, strict=True))[: len(members)]
         for actor, _ in found:
-            actor.prepare.remote([self._environment])
+            actor.prepare.remote([self._needs])
         return [
             _Seat(
                 actor,

@@ -31,7 +31,7 @@ from stoker.launchers.guests import guest_command, guest_request
 from stoker.launchers.interpreters import scrubbed
 from stoker.launchers.shares import free_addresses, shares
 from stoker.launchers.template import LENGTH_BYTES
-from stoker.task import Environment, Failure, Member, Outcome, Task, Workers
+from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 __all__ = ["Processes", "WarmProcesses"]
 
@@ -51,16 +51,16 @@ class Processes:
         self._fork = fork
         self._templates: dict[tuple[bool, int | None], _Template] = {}
 
-    def prepare(self, environments: Iterable[Environment]) -> None:
-        """Start one template per kind of environment, in the background."""
-        merged: dict[tuple[bool, int | None], Environment] = {}
-        for environment in (one.at_home() for one in environments):
-            known = merged.get(_kind(environment), environment)
-            preload = tuple(dict.fromkeys([*known.preload, *environment.preload]))
-            merged[_kind(environment)] = replace(known, preload=preload)
-        for kind, environment in merged.items():
+    def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
+        """Start one template per kind of process, in the background."""
+        merged: dict[tuple[bool, int | None], ProcessNeeds] = {}
+        for one in (step.at_home() for step in needs):
+            known = merged.get(_kind(one), one)
+            preload = tuple(dict.fromkeys([*known.preload, *one.preload]))
+            merged[_kind(one)] = replace(known, preload=preload)
+        for kind, one in merged.items():
             if kind not in self._templates:
-                self._templates[kind] = _Template(environment, fork=self._fork)
+                self._templates[kind] = _Template(one, fork=self._fork)
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in fresh processes; Ctrl-C stops them and gives a canceled Outcome."""
@@ -85,8 +85,8 @@ class Processes:
     @contextlib.contextmanager
     def _worker(self, task: Task, request: str, watcher: Watcher) -> Iterator["_Worker"]:
         """A worker that has been sent its request."""
-        guest = task.environment.python is not None
-        template = _Template(task.environment) if guest else self._take_template(task.environment)
+        guest = task.needs.python is not None
+        template = _Template(task.needs) if guest else self._take_template(task.needs)
         try:
             with _Worker(template, request, task.log_file, watcher) as worker:
                 yield worker
@@ -94,13 +94,13 @@ class Processes:
             if guest or not self._fork:
                 template.close()
 
-    def _take_template(self, environment: Environment) -> "_Template":
+    def _take_template(self, needs: ProcessNeeds) -> "_Template":
         """One that is warm; where it is for a single use, the next one is started."""
-        self.prepare([environment])
-        kind = _kind(environment)
+        self.prepare([needs])
+        kind = _kind(needs)
         template = self._templates[kind]
         if not self._fork:
-            self._templates[kind] = _Template(template.environment)
+            self._templates[kind] = _Template(template.needs)
         return template
 
     def close(self) -> None:
@@ -115,14 +115,14 @@ class WarmProcesses(Processes):
 
     _between_runs = False
 
-    def prepare(self, environments: Iterable[Environment]) -> None:
+    def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
         """Start what is missing; the first of a run looks whether what was kept is still good."""
         if self._between_runs:
             self._between_runs = False
             for kind, template in list(self._templates.items()):
                 if not template.is_usable():
                     self._templates.pop(kind).close()
-        super().prepare(environments)
+        super().prepare(needs)
 
     def close(self) -> None:
         """A run is over, and its workers with it; the templates stay."""
@@ -133,38 +133,38 @@ class WarmProcesses(Processes):
         super().close()
 
 
-def _template_command(environment: Environment, control_fd: int, *, fork: bool) -> list[str]:
+def _template_command(needs: ProcessNeeds, control_fd: int, *, fork: bool) -> list[str]:
     """What to run to have a template wait for requests."""
     return [
         *(sys.executable, "-P", "-m", "stoker.launchers.template"),
-        *(str(control_fd), json.dumps(asdict(environment))),
+        *(str(control_fd), json.dumps(asdict(needs))),
         "fork" if fork else "single-use",
     ]
 
 
 def _request(task: Task) -> str:
-    return guest_request(task) if task.environment.python else task.to_json()
+    return guest_request(task) if task.needs.python else task.to_json()
 
 
-def _kind(environment: Environment) -> tuple[bool, int | None]:
-    return environment.tensorflow, environment.keras
+def _kind(needs: ProcessNeeds) -> tuple[bool, int | None]:
+    return needs.tensorflow, needs.keras
 
 
 class _Template:
     """A process that becomes or forks workers, seen from the runner."""
 
-    def __init__(self, environment: Environment, *, fork: bool = False) -> None:
-        self.environment = environment
+    def __init__(self, needs: ProcessNeeds, *, fork: bool = False) -> None:
+        self.needs = needs
         self.control, theirs = socket.socketpair()
         # TensorFlow greets on standard error when it is imported; it is shown only on failure.
         self._greeting = tempfile.TemporaryFile()  # noqa: SIM115
         self._surroundings = _surroundings()
         with theirs:
-            if environment.python:
-                command = guest_command(environment.python, theirs.fileno())
+            if needs.python:
+                command = guest_command(needs.python, theirs.fileno())
                 variables = scrubbed(os.environ)
             else:
-                command = _template_command(environment, theirs.fileno(), fork=fork)
+                command = _template_command(needs, theirs.fileno(), fork=fork)
                 variables = dict(os.environ)
             self.process = subprocess.Popen(
                 command,

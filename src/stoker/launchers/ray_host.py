@@ -18,7 +18,7 @@ from stoker.launchers.processes import Processes
 from stoker.launchers.ray_session import load_ray
 from stoker.launchers.shares import num_cpus
 from stoker.launchers.shipping import Shipment, unpacked
-from stoker.task import Environment, Member, Outcome, Task, Workers
+from stoker.task import Member, Outcome, ProcessNeeds, Task, Workers
 
 __all__ = ["Greeting", "Host", "Message"]
 
@@ -70,10 +70,10 @@ class Host:
             address="{}:{}".format(*self._port.getsockname()),
         )
 
-    def prepare(self, environments: list[Environment]) -> None:
+    def prepare(self, needs: list[ProcessNeeds]) -> None:
         """Have TensorFlow imported before it is needed."""
         with self._templates:
-            self._launcher.prepare(environments)
+            self._launcher.prepare(needs)
 
     def start(self, task_json: str, code: Shipment) -> None:
         """Start a task in a process of its own."""

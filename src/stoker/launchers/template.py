@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The template process: it imports TensorFlow once, runs no op, and forks a fresh worker per task.
 
-Started by `processes.py` as `python -m stoker.launchers.template FD ENVIRONMENT MODE`. FD is a
+Started by `processes.py` as `python -m stoker.launchers.template FD NEEDS MODE`. FD is a
 socket; each request on it is a Task as JSON with four file descriptors: the worker's channel, a
 pipe for its exit status, and its standard output and error.
 """
@@ -26,7 +26,7 @@ from stoker.launchers.worker import execute
 from stoker.patches.keras_alias import alias_keras, prepare_keras
 from stoker.patches.tfma_names import provide_tfma
 from stoker.patches.tft_compat import tolerate_pop
-from stoker.task import Environment, Outcome
+from stoker.task import Outcome, ProcessNeeds
 from stoker.training.progress import set_sink
 from stoker.training.stopping import listening, stop_wanted
 from stoker.user_code.logs import hush_libraries
@@ -39,12 +39,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Prepare the environment, then serve requests until the runner goes away."""
+    """Prepare what is needed, then serve requests until the runner goes away."""
     control = socket.socket(fileno=int(sys.argv[1]))
     record = json.loads(sys.argv[2])
-    environment = Environment(**{**record, "preload": tuple(record["preload"])})
-    prepare(environment)
-    if sys.argv[3] == "fork" and _has_run_an_op() and environment.preload != ("tensorflow",):
+    needs = ProcessNeeds(**{**record, "preload": tuple(record["preload"])})
+    prepare(needs)
+    if sys.argv[3] == "fork" and _has_run_an_op() and needs.preload != ("tensorflow",):
         # A module that the user's code imports runs ops when it is imported. Forking after that
         # is not safe: start again without it.
         record["preload"] = ["tensorflow"]
@@ -57,17 +57,17 @@ def main() -> None:
     os._exit(0)  # an interpreter that has TensorFlow takes most of a second to take itself down
 
 
-def prepare(environment: Environment) -> None:
+def prepare(needs: ProcessNeeds) -> None:
     """Decide Keras, then import what the workers will need."""
     gc.disable()  # a fifth of the time of these imports
-    prepare_keras(environment)
-    if environment.tensorflow:
+    prepare_keras(needs)
+    if needs.tensorflow:
         tolerate_pop()
         provide_tfma()
         importlib.import_module("tensorflow")
-    if environment.keras == 2:
+    if needs.keras == 2:
         alias_keras()  # before others import `keras`
-    for name in environment.preload:
+    for name in needs.preload:
         # A module that cannot be imported is the worker's to report, with the user's own line.
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -33,8 +33,8 @@ def execute(task_json: str) -> Outcome:
     take_over_flags(task.flags)
     try:
         if task.member:
-            enter_gang(task.member, task.environment)
-        if task.environment.estimators:
+            enter_gang(task.member, task.needs)
+        if task.needs.estimators:
             enable_estimators()
         task = Task.from_json(task_json, _artifact_classes(task))
         outputs = {key: list(artifacts) for key, artifacts in task.outputs.items()}
@@ -82,7 +82,7 @@ def _failure(error: BaseException, task: Task) -> Failure:
         kind=type(error).__name__,
         message=message,
         traceback=_users_traceback(error),
-        hint=wrong_keras_hint(message, task.environment),
+        hint=wrong_keras_hint(message, task.needs),
     )
 
 

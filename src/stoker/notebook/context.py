@@ -180,9 +180,9 @@ class _Stopped(_OneLine, KeyboardInterrupt):
     """The kernel was interrupted while a component ran."""
 
     def __init__(self, component: Node) -> None:
-        goes_on = isinstance(component, BaseComponent) and component.GOES_ON
+        resumable = isinstance(component, BaseComponent) and component.RESUMABLE
         hint = " Its next run goes on where it was, or starts anew: context.run(…, fresh=True)."
-        super().__init__(f"{component.id} was stopped.{hint if goes_on else ''}")
+        super().__init__(f"{component.id} was stopped.{hint if resumable else ''}")
 
 
 def _with_ancestors(component: Node) -> list[Node]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from stoker.errors import MissingPart
 from stoker.patches.keras_alias import alias_keras, prepare_keras
-from stoker.task import Environment
+from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import uses_keras_2
 from stoker.user_code.logs import hush_deprecations
 
@@ -30,7 +30,7 @@ _NEEDED_BY_TPU_ESTIMATOR = ("session_support", "tpu_embedding", "tpu_embedding_g
 def enable_estimators() -> None:
     """Make `tf.estimator` work in this process; where it does already, this changes nothing."""
     if "tensorflow" not in sys.modules and not os.environ.get("TF_USE_LEGACY_KERAS"):
-        prepare_keras(Environment(tensorflow=True, keras=2))
+        prepare_keras(ProcessNeeds(tensorflow=True, keras=2))
     tensorflow: Any = importlib.import_module("tensorflow")
     if hasattr(tensorflow, "estimator"):
         return

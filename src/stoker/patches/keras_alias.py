@@ -14,22 +14,22 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from stoker.task import Environment
+from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import KERAS_VARIABLE
 
 __all__ = ["alias_keras", "prepare_keras"]
 
 
-def prepare_keras(environment: Environment) -> None:
+def prepare_keras(needs: ProcessNeeds) -> None:
     """Decide Keras for this process; TensorFlow must not have been imported in it."""
-    if environment.keras is None:
+    if needs.keras is None:
         return
     if "tensorflow" in sys.modules:
         raise RuntimeError(
-            f"Keras {environment.keras} cannot be chosen: TensorFlow is already imported in this "
+            f"Keras {needs.keras} cannot be chosen: TensorFlow is already imported in this "
             "process. Run the step in a process of its own, with the `processes` launcher."
         )
-    os.environ[KERAS_VARIABLE] = "1" if environment.keras == 2 else "0"
+    os.environ[KERAS_VARIABLE] = "1" if needs.keras == 2 else "0"
 
 
 def alias_keras() -> None:

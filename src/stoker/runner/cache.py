@@ -20,11 +20,11 @@ from stoker.launchers.interpreters import inspect_python
 from stoker.metadata.records import Execution
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.manifest import Manifest, describe, manifest_file
-from stoker.task import Environment
+from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import definition_source, files_of
 from stoker.user_code.imports import find_module
 
-__all__ = ["Past", "Reuse", "Run", "changed", "damage", "decide", "key_of", "parts_of"]
+__all__ = ["Hit", "Miss", "Past", "changed", "damage", "decide", "key_of", "parts_of"]
 
 Parts = Mapping[str, str]
 
@@ -51,7 +51,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Reuse:
+class Hit:
     """The step need not run: an earlier execution did the same."""
 
     execution_id: int
@@ -59,7 +59,7 @@ class Reuse:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Miss:
     """The step has to run, and why."""
 
     explanation: str
@@ -72,24 +72,22 @@ def key_of(parts: Parts) -> str:
 
 def decide(
     parts: Parts, same_key: Sequence[Past], latest: Past | None, digest: FileDigests
-) -> Reuse | Run:
+) -> Hit | Miss:
     """Reuse the newest execution with the same key that loaded the same files, or say why not.
 
     `same_key` is newest first; `latest` is what a miss is compared with.
     """
     for one in same_key:
         if not _changed_files(one.loaded_files, digest):
-            return Reuse(
-                one.execution_id, f"hit: nothing changed since execution {one.execution_id}"
-            )
+            return Hit(one.execution_id, f"hit: nothing changed since execution {one.execution_id}")
     if latest is None:
-        return Run("miss: no earlier run of this step ended well")
+        return Miss("miss: no earlier run of this step ended well")
     if not latest.parts:
-        return Run(
+        return Miss(
             "miss: the last run was without enable_cache, so nothing is known to compare with"
         )
     changes = _changes(latest.parts, parts) or _changed_files(latest.loaded_files, digest)
-    return Run(f"miss: {'; '.join(changes)}")
+    return Miss(f"miss: {'; '.join(changes)}")
 
 
 def _changed_files(loaded: Mapping[str, str], digest: FileDigests) -> list[str]:
@@ -113,7 +111,7 @@ def parts_of(
     *,
     inputs: ArtifactMap,
     parameters: Mapping[str, Any],
-    environment: Environment,
+    needs: ProcessNeeds,
     digest: FileDigests,
     import_paths: Sequence[str],
 ) -> dict[str, str]:
@@ -122,7 +120,7 @@ def parts_of(
     parts = {
         "executor": node.executor_spec.class_path.rpartition("/")[2],
         "stoker": importlib.metadata.version("stoker"),
-        **_versions(environment),
+        **_versions(needs),
         **_code_parts(node, code, digest, import_paths),
     }
     for name, value in parameters.items():
@@ -139,21 +137,21 @@ def parts_of(
     return parts
 
 
-def _versions(environment: Environment) -> dict[str, str]:
-    if environment.python:
-        there = inspect_python(environment.python)
+def _versions(needs: ProcessNeeds) -> dict[str, str]:
+    if needs.python:
+        there = inspect_python(needs.python)
         return {
             "version of Python": there.version,
             "version of tensorflow": there.tensorflow or "none",
         }
-    if not environment.tensorflow:
+    if not needs.tensorflow:
         return {}
-    keras = {2: "tf-keras", 3: "keras"}.get(environment.keras or 0)
+    keras = {2: "tf-keras", 3: "keras"}.get(needs.keras or 0)
     versions = {
         "version of tensorflow": importlib.metadata.version("tensorflow"),
         "version of Keras": importlib.metadata.version(keras) if keras else "none",
     }
-    if environment.estimators:
+    if needs.estimators:
         versions["version of tensorflow-estimator"] = importlib.metadata.version(
             "tensorflow-estimator"
         )

@@ -31,11 +31,11 @@ from stoker.metadata.masking import masked
 from stoker.metadata.records import SKIPPED, ExecutionState
 from stoker.metadata.records import Execution as Record
 from stoker.runner import cache
-from stoker.runner.process_needs import environments_of, import_paths
+from stoker.runner.process_needs import find_process_needs, import_paths
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.held_dirs import hold
 from stoker.storage.liveness import hold_run_lock, is_alive
-from stoker.task import Environment, Failure, Outcome, Task
+from stoker.task import Failure, Outcome, ProcessNeeds, Task
 from stoker.training.progress import Console
 from stoker.training.stopping import listening
 from stoker.user_code.flags import flags_of_this_program
@@ -184,11 +184,11 @@ def _begun(
     """A run that is recorded and holds its lock, for its steps to be run inside."""
     root = os.path.abspath(substitute(pipeline.pipeline_root, given))
     _check_writable(root)
-    environments = environments_of(pipeline, given)
+    needs = find_process_needs(pipeline, given)
     config = pipeline.store_config(root)
     if not (pipeline.enable_cache and config.exists()):
         # First of all, since importing TensorFlow takes longer than all that comes before it.
-        launcher.prepare(dict.fromkeys(environments.values()))
+        launcher.prepare(dict.fromkeys(needs.values()))
     from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
 
     with (
@@ -205,7 +205,7 @@ def _begun(
             store=store,
             launcher=launcher,
             console=console,
-            environments=environments,
+            needs=needs,
             digest=FileDigests(os.path.join(root, ".stoker", "digests.json")),
         )
         steps.close_dead_runs()
@@ -266,7 +266,7 @@ class _Steps:
     store: "Store"
     launcher: Launcher
     console: Console
-    environments: Mapping[str, Environment]
+    needs: Mapping[str, ProcessNeeds]
     digest: FileDigests
     published: dict[str, ArtifactMap] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
@@ -389,7 +389,7 @@ class _Steps:
         inputs = self._inputs_of(node)
         parameters = self._parameters_of(node)
         parts: Mapping[str, str] = {}
-        decision: cache.Reuse | cache.Run = cache.Run("miss: Pipeline(enable_cache=False)")
+        decision: cache.Hit | cache.Miss = cache.Miss("miss: Pipeline(enable_cache=False)")
         if self.pipeline.enable_cache:
             parts = self._parts_of(node, inputs, parameters)
             decision = self._decide(node, parts)
@@ -399,11 +399,11 @@ class _Steps:
             "cache_parts": dict(parts),
             "cache_key": cache.key_of(parts) if parts else "",
         }
-        if isinstance(decision, cache.Reuse):
+        if isinstance(decision, cache.Hit):
             with self._execution(node, inputs, properties, how="cached") as execution:
                 execution.reuse(self.store.outputs(decision.execution_id))
             return
-        if node.GOES_ON and not parts:
+        if node.RESUMABLE and not parts:
             parts = self._parts_of(node, inputs, parameters)
         with self._checkpoints(node, parts) as checkpoint_dir:
             self._launch(node, inputs, parameters, properties, checkpoint_dir)
@@ -421,25 +421,25 @@ class _Steps:
             node,
             inputs=inputs,
             parameters=parameters,
-            environment=self.environments[node.id],
+            needs=self.needs[node.id],
             digest=self.digest,
             import_paths=import_paths(),
         )
         self.digest.save()
         return parts
 
-    def _decide(self, node: BaseComponent, parts: Mapping[str, str]) -> cache.Reuse | cache.Run:
+    def _decide(self, node: BaseComponent, parts: Mapping[str, str]) -> cache.Hit | cache.Miss:
         if node.id in self.forced:
-            return cache.Run("miss: asked for with --force")
+            return cache.Miss("miss: asked for with --force")
         decision = cache.decide(
             parts,
             self._past(node, newest=10, having={"cache_key": cache.key_of(parts)}),
             next(iter(self._past(node, newest=1)), None),
             self.digest,
         )
-        if isinstance(decision, cache.Reuse):
+        if isinstance(decision, cache.Hit):
             wrong = cache.damage(self.store.outputs(decision.execution_id))
-            return cache.Run(f"miss: {wrong}") if wrong else decision
+            return cache.Miss(f"miss: {wrong}") if wrong else decision
         return decision
 
     def _past(self, node: Node, **wanted: Any) -> list[cache.Past]:
@@ -459,7 +459,7 @@ class _Steps:
 
         While another run is at the same work, this one starts anew too.
         """
-        if not node.GOES_ON:
+        if not node.RESUMABLE:
             return contextlib.nullcontext("")
         same_work = os.path.join(self.root, ".stoker", "checkpoints", node.id, cache.key_of(parts))
         alone = os.path.join(self.tmp_dir, node.id, "checkpoints")
@@ -473,12 +473,12 @@ class _Steps:
         properties: Mapping[str, Any],
         checkpoint_dir: str,
     ) -> None:
-        environment = self.environments[node.id]
-        self.launcher.prepare(self._environments_from(node))
-        if environment.python:
-            self.console.step(f"{node.id}: {environment.reason}")
-        elif environment.keras and environment.reason:
-            self.console.step(f"{node.id}: Keras {environment.keras}, because {environment.reason}")
+        needs = self.needs[node.id]
+        self.launcher.prepare(self._needs_from(node))
+        if needs.python:
+            self.console.step(f"{node.id}: {needs.reason}")
+        elif needs.keras and needs.reason:
+            self.console.step(f"{node.id}: Keras {needs.keras}, because {needs.reason}")
         with self._execution(node, inputs, properties, writes=True) as execution:
             task = Task(
                 pipeline_name=self.pipeline.pipeline_name,
@@ -499,7 +499,7 @@ class _Steps:
                 import_paths=import_paths(),
                 argv=tuple(sys.argv),
                 flags=flags_of_this_program(),
-                environment=environment,
+                needs=needs,
                 workers=node.workers,
                 retries=node.retries,
             )
@@ -510,7 +510,7 @@ class _Steps:
                     task,
                     executor=node.check,
                     outputs=outputs,
-                    environment=environment.at_home(),
+                    needs=needs.at_home(),
                     workers=None,
                     retries=None,
                 )
@@ -518,10 +518,10 @@ class _Steps:
             loaded = {path: self.digest(path) for path in outcome.loaded_files}
             execution.publish(outputs, {"loaded_files": loaded})
 
-    def _environments_from(self, node: Node) -> list[Environment]:
+    def _needs_from(self, node: Node) -> list[ProcessNeeds]:
         """What this step and those after it need."""
         rest = self.pipeline.components[self.pipeline.components.index(node) :]
-        return [self.environments[one.id] for one in rest if one.id in self.environments]
+        return [self.needs[one.id] for one in rest if one.id in self.needs]
 
     def _log_file(self, node: Node, execution: "Execution") -> str:
         """A Trainer's log belongs to its ModelRun; others' are kept with the runner's own files."""

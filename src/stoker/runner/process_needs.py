@@ -11,18 +11,18 @@ from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StokerError
 from stoker.launchers.interpreters import Interpreter
 from stoker.launchers.interpreters import resolve as resolve_python
-from stoker.task import Environment
+from stoker.task import ProcessNeeds
 from stoker.user_code.imports import find_module
 from stoker.user_code.keras_choice import choose_keras, users_environ
 from stoker.user_code.strategies import cluster_for
 
-__all__ = ["environments_of", "import_paths"]
+__all__ = ["find_process_needs", "import_paths"]
 
 
-def environments_of(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, Environment]:
+def find_process_needs(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, ProcessNeeds]:
     """The process that each step needs; where either Keras will do, it is that of another step."""
     found = {
-        node.id: _environment_of(node, node.spec.values(given))
+        node.id: _find_needs(node, node.spec.values(given))
         for node in pipeline.components
         if isinstance(node, BaseComponent)
     }
@@ -33,32 +33,32 @@ def environments_of(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, Envi
     return found
 
 
-def _environment_of(node: BaseComponent, parameters: dict[str, Any]) -> Environment:
+def _find_needs(node: BaseComponent, parameters: dict[str, Any]) -> ProcessNeeds:
     """The process that a step needs; one of ours that loads no user code needs little."""
     code = node.user_code(parameters)
     if code is None:
-        return Environment(tensorflow=node.USES_TENSORFLOW, preload=node.PRELOAD)
+        return ProcessNeeds(tensorflow=node.USES_TENSORFLOW, preload=node.PRELOAD)
     paths = import_paths()
     file = code.module_file or (code.module and find_module(code.module, paths))
     chosen = choose_keras(file, explicit=code.keras, environ=users_environ(), import_paths=paths)
     if code.python:
-        return _environment_elsewhere(node, resolve_python(code.python), chosen)
+        return _find_needs_elsewhere(node, resolve_python(code.python), chosen)
     chosen = replace(chosen, cluster=cluster_for(node.workers, file, chosen, paths))
     if node.USES_TENSORFLOW and not chosen.tensorflow:
         chosen = replace(chosen, tensorflow=True, keras=2, reason="its module names no Keras.")
     return replace(chosen, preload=(*chosen.preload, *node.PRELOAD))
 
 
-def _environment_elsewhere(
-    node: BaseComponent, there: Interpreter, chosen: Environment
-) -> Environment:
+def _find_needs_elsewhere(
+    node: BaseComponent, there: Interpreter, chosen: ProcessNeeds
+) -> ProcessNeeds:
     """The process of a step whose code runs in another interpreter."""
     if chosen.tensorflow and not there.tensorflow:
         raise StokerError(
             f"{node.id} needs TensorFlow, and there is none in {there.path}. Install it there, or "
             "make an environment that has it: stoker env create tf-2.15."
         )
-    return Environment(
+    return ProcessNeeds(
         tensorflow=chosen.tensorflow, python=there.path, reason=f"{there}, at {there.path}"
     )
 

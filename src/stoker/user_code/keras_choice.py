@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from stoker.task import Environment
+from stoker.task import ProcessNeeds
 from stoker.user_code.imports import ModuleImports, import_statements, scan
 
 __all__ = ["KERAS_VARIABLE", "choose_keras", "users_environ", "uses_keras_2", "wrong_keras_hint"]
@@ -120,8 +120,8 @@ def choose_keras(
     explicit: int | None = None,
     environ: Mapping[str, str],
     import_paths: Sequence[str] = (),
-) -> Environment:
-    """The environment that `module_file` needs, with the reason in one sentence.
+) -> ProcessNeeds:
+    """What the process of `module_file` needs, with the reason in one sentence.
 
     `explicit` wins, then the user's own TF_USE_LEGACY_KERAS, in the module or in `environ`, then
     what the module and the local files it imports use.
@@ -137,7 +137,7 @@ def choose_keras(
     backend = _other_backend(files, environ)
     keras, reason = _decide(os.path.basename(module_file), files, explicit, environ)
     without = keras is None or (keras == 3 and backend and not _uses_tensorflow(files))
-    return Environment(
+    return ProcessNeeds(
         tensorflow=not without,
         keras=keras,
         reason=reason,
@@ -146,11 +146,11 @@ def choose_keras(
     )
 
 
-def _without_module(explicit: int | None) -> Environment:
+def _without_module(explicit: int | None) -> ProcessNeeds:
     if explicit is None:
-        return Environment(reason="There is no module file.")
+        return ProcessNeeds(reason="There is no module file.")
     keras: Literal[2, 3] = 2 if explicit == 2 else 3
-    return Environment(
+    return ProcessNeeds(
         tensorflow=True, keras=keras, reason=_said_so(keras), preload=("tensorflow",)
     )
 
@@ -398,15 +398,15 @@ _ONLY_KERAS_3 = re.compile(
 )
 
 
-def wrong_keras_hint(error_text: str, environment: Environment) -> str:
+def wrong_keras_hint(error_text: str, needs: ProcessNeeds) -> str:
     """The switch to try when `error_text` is what the wrong Keras says, or an empty string."""
-    if environment.keras == 3 and _ONLY_KERAS_2.search(error_text):
+    if needs.keras == 3 and _ONLY_KERAS_2.search(error_text):
         wanted = 2
-    elif environment.keras == 2 and _ONLY_KERAS_3.search(error_text):
+    elif needs.keras == 2 and _ONLY_KERAS_3.search(error_text):
         wanted = 3
     else:
         return ""
     return (
-        f"This ran with Keras {environment.keras} ({environment.reason.rstrip('.')}), and the "
+        f"This ran with Keras {needs.keras} ({needs.reason.rstrip('.')}), and the "
         f"error is typical of code for Keras {wanted}. Try Trainer(keras={wanted})."
     )

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from stoker.task import Cluster, Environment, Workers
+from stoker.task import Cluster, ProcessNeeds, Workers
 from stoker.user_code.imports import scan
 
 __all__ = ["cluster_for"]
@@ -28,7 +28,7 @@ _OWN = "TF_CONFIG"
 def cluster_for(
     workers: Workers | None,
     module_file: str | None,
-    environment: Environment,
+    needs: ProcessNeeds,
     import_paths: Sequence[str] = (),
 ) -> Cluster | None:
     """What the processes of `workers` are to each other; ValueError if that cannot work."""
@@ -37,10 +37,10 @@ def cluster_for(
     trees = scan(module_file, import_paths).trees.values() if module_file else ()
     name = os.path.basename(module_file or "the module")
     said = {word for tree in trees for word in _words(tree)}
-    cluster = _cluster(said, workers, environment)
-    if why_not := _why_not(cluster, said, workers, environment):
+    cluster = _cluster(said, workers, needs)
+    if why_not := _why_not(cluster, said, workers, needs):
         raise ValueError(f"{_shown(workers)} with {name}: {why_not}")
-    if cluster == "all-reduce" and environment.keras == 3 and any(map(_asks_for_xla, trees)):
+    if cluster == "all-reduce" and needs.keras == 3 and any(map(_asks_for_xla, trees)):
         raise ValueError(
             f"{_shown(workers)} with {name}: jit_compile=True does not work across processes with "
             "Keras 3. Leave it out, or use Keras 2: Trainer(keras=2)."
@@ -52,8 +52,8 @@ def _shown(workers: Workers) -> str:
     return f"Workers({workers.count}{f', ps={workers.ps}' if workers.ps else ''})"
 
 
-def _cluster(said: set[str], workers: Workers, environment: Environment) -> Cluster | None:
-    if environment.estimators:
+def _cluster(said: set[str], workers: Workers, needs: ProcessNeeds) -> Cluster | None:
+    if needs.estimators:
         return "estimator"
     if said & _SERVERS and (workers.ps or not said & _ALL_REDUCE):
         return "servers"
@@ -62,12 +62,10 @@ def _cluster(said: set[str], workers: Workers, environment: Environment) -> Clus
     return "own" if _OWN in said else None
 
 
-def _why_not(
-    cluster: Cluster | None, said: set[str], workers: Workers, environment: Environment
-) -> str:
+def _why_not(cluster: Cluster | None, said: set[str], workers: Workers, needs: ProcessNeeds) -> str:
     if cluster is None:
         return _no_strategy(said, workers)
-    if cluster == "servers" and environment.keras == 3:
+    if cluster == "servers" and needs.keras == 3:
         return (
             "ParameterServerStrategy does not work with Keras 3. Use Keras 2: Trainer(keras=2), or "
             "tf.distribute.MultiWorkerMirroredStrategy, which works with both."

@@ -90,7 +90,7 @@ class Trainer(UserCodeComponent):
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}GenericExecutor")
     TYPE_NAME: ClassVar = "tfx.components.trainer.component.Trainer"
     BASE_TYPE: ClassVar = "TRAIN"
-    GOES_ON: ClassVar = True
+    RESUMABLE: ClassVar = True
 
     def __init__(
         self,
