@@ -56,7 +56,7 @@ def test_a_pool_answers_again(pool):
 def test_an_error_in_a_copy_is_raised_here_with_its_traceback(pool):
     with pytest.raises(BadData, match=r"a\.gz is damaged") as raised:
         pool.run(fail_in_a_copy, BadData, "a.gz is damaged")
-    assert "in fail_in_a_copy" in raised.value.__notes__[0]
+    assert "in fail_in_a_copy" in str(raised.value.__cause__)
 
 
 def test_an_error_that_cannot_travel_keeps_its_text(pool):

@@ -2,6 +2,7 @@
 """What runs in another interpreter, where there is no Stoker: Python 3.7, standard library only.
 
 start.py             where the interpreter starts; this folder is its package stoker_guest
+processes.py         forks that end with their parent and bring their errors home
 worker.py            one Task runs in a process of its own and becomes an Outcome
 training.py          the Trainer: run_fn, or trainer_fn and its Estimator
 estimator.py         train, evaluate and export an Estimator

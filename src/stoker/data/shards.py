@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from isal import isal_zlib
 
+from stoker.any_python.processes import num_cpus
 from stoker.data.column_file import ColumnWriter, columns_path
 from stoker.data.encode import contents, each
 from stoker.data.split import split_indices
@@ -74,16 +75,9 @@ def write_splits(
 
     with contextlib.ExitStack() as stack:
         writers = [stack.enter_context(_SplitWriter(folder)) for folder in split_dirs]
-        for parts in _in_order(packed, blocks, _num_cores()):
+        for parts in _in_order(packed, blocks, num_cpus()):
             for writer, part in zip(writers, parts, strict=True):
                 writer.write(part)
-
-
-def _num_cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _in_order(

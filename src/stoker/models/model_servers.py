@@ -2,14 +2,11 @@
 """Servers that try a model for an InfraValidator: TensorFlow Serving, or a process of our own."""
 
 import contextlib
-import multiprocessing
 import os
 import shutil
 import subprocess
 import tempfile
-import threading
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
@@ -17,7 +14,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2
 
-from stoker.errors import StokerError
+from stoker.any_python.processes import Child, ProcessDied, ProcessRaised
 from stoker.models.serving_model import ServingModel, SignatureInputs
 
 __all__ = ["Request", "Server", "Unservable", "choose_server", "requests_for"]
@@ -28,7 +25,6 @@ Request = Any
 _BINARY = "tensorflow_model_server"
 _MODEL_NAME = "infra-validation-model"
 _ANSWER_SECONDS = 60
-_fork = multiprocessing.get_context("fork")
 
 
 class Unservable(Exception):
@@ -78,59 +74,36 @@ class FreshProcess:
 
     def try_model(self, requests: Sequence[Request]) -> None:
         """Load the model and send the requests, or raise Unservable."""
-        ours, theirs = _fork.Pipe()
-        process = _fork.Process(target=_serve, args=(theirs, self._folder, requests), daemon=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # about threads: they have run nothing
-            process.start()
-        theirs.close()
-        try:
-            self._wait_for("load the model", ours, process, self._loading_seconds)
+        with Child(_serve, self._folder, requests) as server:
+            _wait_until(server, "load the model", self._loading_seconds)
             for _ in requests:
-                self._wait_for("answer a request", ours, process, _ANSWER_SECONDS)
-        finally:
-            process.kill()
-            process.join()
-            ours.close()
-
-    def _wait_for(self, what: str, ours: Connection, process: Any, seconds: float) -> None:
-        if not ours.poll(seconds):
-            raise Unservable(f"it did not {what} within {seconds:g} seconds.")
-        try:
-            problem = ours.recv()
-        except EOFError:
-            process.join()
-            raise Unservable(f"it died when it should {what}: {process.exitcode}.") from None
-        if problem:
-            raise Unservable(problem)
+                _wait_until(server, "answer a request", _ANSWER_SECONDS)
 
 
-def _serve(theirs: Connection, folder: str, requests: Sequence[Request]) -> None:
-    """The life of the fresh process: it says how each thing went, an empty text for well."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _serve(connection: Connection, folder: str, requests: Sequence[Request]) -> None:
+    """The life of the fresh process: it says when the model is loaded, and after each request."""
+    models = {
+        name: ServingModel(folder, name)
+        for name in {request.model_spec.signature_name for request in requests}
+    }
+    if not models:
+        tf.saved_model.load(folder)
+    connection.send("loaded")
+    for request in requests:
+        inputs = {name: tf.make_ndarray(proto) for name, proto in request.inputs.items()}
+        models[request.model_spec.signature_name].ask(inputs)
+        connection.send("answered")
+
+
+def _wait_until(server: Child, what: str, seconds: float) -> None:
     try:
-        models = {
-            name: ServingModel(folder, name)
-            for name in {request.model_spec.signature_name for request in requests}
-        }
-        if not models:
-            tf.saved_model.load(folder)
-        theirs.send("")
-        for request in requests:
-            inputs = {name: tf.make_ndarray(proto) for name, proto in request.inputs.items()}
-            models[request.model_spec.signature_name].ask(inputs)
-            theirs.send("")
-    except (StokerError, tf.errors.OpError, OSError, TypeError, ValueError) as error:
-        theirs.send(str(error) or type(error).__name__)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent
-    parent.join()
-    os._exit(1)
+        server.receive(seconds)
+    except TimeoutError:
+        raise Unservable(f"it did not {what} within {seconds:g} seconds.") from None
+    except ProcessDied as death:
+        raise Unservable(f"it died when it should {what}: {death}.") from None
+    except ProcessRaised as raised:
+        raise Unservable(raised.message) from raised
 
 
 class TensorFlowServing:

@@ -2,9 +2,10 @@
 """Where a Transform runs: on this machine's own engine, or on Apache Beam."""
 
 import argparse
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from stoker.any_python.processes import num_cpus
 
 __all__ = ["Route", "choose_route", "names_a_runner"]
 
@@ -46,11 +47,11 @@ def choose_route(
         )
     if num_workers is not None:
         return Route(
-            num_workers=num_workers or _num_cores(),
+            num_workers=num_workers or num_cpus(),
             reason=f"beam_pipeline_args say --direct_num_workers={num_workers}",
         )
     return Route(
-        num_workers=min(_num_cores(), 1 + num_bytes // _BYTES_PER_PROCESS),
+        num_workers=min(num_cpus(), 1 + num_bytes // _BYTES_PER_PROCESS),
         reason=f"beam_pipeline_args say --runner={runner}" if runner else "no Beam runner is named",
     )
 
@@ -70,7 +71,3 @@ def _parsed(beam_pipeline_args: Sequence[str]) -> tuple[str, int | None]:
     except argparse.ArgumentError as error:
         raise ValueError(f"beam_pipeline_args {list(beam_pipeline_args)}: {error}.") from error
     return known.runner, known.direct_num_workers
-
-
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from google.protobuf import json_format
 
+from stoker.any_python.processes import may_fork
 from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
@@ -19,7 +20,6 @@ from stoker.training.tuning.plot import page
 from stoker.training.tuning.search import Job, Watched, check_outcome, search_here
 from stoker.training.tuning.trials import rows, table
 from stoker.training.tuning.working_dir import digest_of, working_dir_for
-from stoker.transform.pool import may_fork
 from stoker.user_code.fn_args import get_common_fn_args
 
 __all__ = ["BEST_HYPERPARAMETERS_FILE", "PLOT_FILE", "TUNER_RESULTS_FILE", "Executor"]

@@ -3,7 +3,7 @@
 
     this process: tuner_fn, oracle ◀──gRPC, loopback──▶ worker-1: tuner_fn, trials
          │                         ◀──────────────────▶ worker-2: tuner_fn, trials
-         └──▶ nursery: forks the workers, tells when one ends
+         └──▶ fork server: forks the workers, tells when one ends
 
 The workers ask the oracle for trials until it has none left. The trial of a worker that dies goes
 back to the oracle, which tries it again or counts it as failed, and another worker takes over.
@@ -17,19 +17,18 @@ import os
 import shutil
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from signal import Signals
+from multiprocessing.connection import Connection
 from typing import Any
 
+from stoker.any_python.processes import ForkServer, ProcessDied, ProcessRaised, num_cpus
 from stoker.errors import StepFailed
 from stoker.training import watch
-from stoker.training.tuning.nursery import Nursery
+from stoker.training.progress import set_sink
 from stoker.training.tuning.search import (
     Job,
     Watched,
-    error_of,
     make_tuner,
     state_kept_whole,
 )
@@ -44,37 +43,34 @@ def search_in_parallel(job: Job, num_workers: int) -> Watched:
     """Run the trials in `num_workers` processes; TensorFlow must not have run an op in this one."""
     shutil.rmtree(job.errors_dir, ignore_errors=True)  # of an earlier attempt
     os.makedirs(job.errors_dir)
-    with Nursery(functools.partial(_work, job, num_workers)) as nursery:
+    with ForkServer(functools.partial(_work, job=job, num_workers=num_workers)) as server:
         tuner, fit_kwargs = make_tuner(job)
         watched = Watched(tuner, job, quiet="verbose" not in fit_kwargs)
         with state_kept_whole(), _served(tuner.oracle) as port:
             tuner.save()  # what a later attempt looks for
-            _see_workers_through(watched, job, nursery, num_workers, port)
+            _see_workers_through(watched, server, num_workers, port)
     return watched
 
 
-def _see_workers_through(
-    watched: Watched, job: Job, nursery: Nursery, num_workers: int, port: int
-) -> None:
+def _see_workers_through(watched: Watched, server: ForkServer, num_workers: int, port: int) -> None:
     oracle = watched.tuner.oracle
     names = (f"worker-{number}" for number in itertools.count(1))
     running = set(itertools.islice(names, num_workers))
     for name in sorted(running):
-        nursery.start(name, port)
+        server.start(name, port)
     has_ended = False
     while running:
-        name, exit_code = nursery.wait()
+        name, reason = _wait(server)
         running.remove(name)
-        if exit_code == 0:
+        if reason is None:
             has_ended = True  # the oracle had no more trials for it
-            continue
-        if error := error_of(job, name):
-            print(error.rstrip(), file=sys.stderr, flush=True)
-            raise StepFailed(error.strip().rpartition("\n")[2])
-        if name in oracle.tuner_ids:
-            _give_back(watched, name, exit_code)
+        elif isinstance(reason, ProcessRaised):
+            print(reason.traceback.rstrip(), file=sys.stderr, flush=True)
+            raise StepFailed(reason.traceback.strip().rpartition("\n")[2])
+        elif name in oracle.tuner_ids:
+            _give_back(watched, name, reason)
             running.add(successor := next(names))
-            nursery.start(successor, port)
+            server.start(successor, port)
     if not has_ended:
         raise StepFailed(
             "Every process that ran trials died before it had asked for one. The system may have "
@@ -82,12 +78,21 @@ def _see_workers_through(
         )
 
 
-def _give_back(watched: Watched, name: str, exit_code: int) -> None:
+def _wait(server: ForkServer) -> tuple[str, ProcessDied | ProcessRaised | None]:
+    try:
+        return server.wait()
+    except ProcessDied:
+        raise StepFailed(
+            "The process that starts the workers of the search was killed. The system may "
+            "have run out of memory."
+        ) from None
+
+
+def _give_back(watched: Watched, name: str, death: ProcessDied) -> None:
     """End the trial of a worker that died."""
     from keras_tuner.engine.trial import TrialStatus
 
-    how = f"killed by {Signals(-exit_code).name}" if exit_code < 0 else f"exit code {exit_code}"
-    words = f"The process that ran the trial died ({how})."
+    words = f"The process that ran the trial died ({death})."
     print(f"{name}: {words}", file=sys.stderr, flush=True)
     if trial := watched.tuner.oracle.ongoing_trials.get(name):
         trial.status, trial.message = TrialStatus.INVALID, words
@@ -111,25 +116,22 @@ def _served(oracle: Any) -> Iterator[int]:
         server.stop(grace=None).wait()
 
 
-def _work(job: Job, num_workers: int, name: str, port: int) -> None:
+def _work(_: Connection, name: str, port: int, *, job: Job, num_workers: int) -> None:
     """The life of a worker: it runs trials until the oracle has no more."""
+    set_sink(None)  # one process of a step reports
     os.environ |= {
         "KERASTUNER_ORACLE_IP": _LOOPBACK,
         "KERASTUNER_ORACLE_PORT": str(port),
         "KERASTUNER_TUNER_ID": name,
         "no_grpc_proxy": _LOOPBACK,
     }
-    num_threads = max(1, (os.cpu_count() or 1) // num_workers)
+    num_threads = max(1, num_cpus() // num_workers)
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(num_threads))
-    try:
-        with state_kept_whole(), _never_overwriting():
-            tuner, fit_kwargs = make_tuner(job)
-            _leave_errors(tuner.oracle, job)
-            with watch(job.fn_args):  # in place of Keras's own bars, which would run into another
-                tuner.search(**fit_kwargs)
-    except Exception:  # raised again by the process that serves the oracle
-        _leave(job, name, traceback.format_exc())
-        sys.exit(1)
+    with state_kept_whole(), _never_overwriting():
+        tuner, fit_kwargs = make_tuner(job)
+        _leave_errors(tuner.oracle, job)
+        with watch(job.fn_args):  # in place of Keras's own bars, which would run into another
+            tuner.search(**fit_kwargs)
 
 
 @contextlib.contextmanager
@@ -168,12 +170,9 @@ def _leave_errors(oracle: Any, job: Job) -> None:
 
     def end_trial(trial: Any) -> None:
         if trial.message:
-            _leave(job, trial.trial_id, trial.message)
+            path = os.path.join(job.errors_dir, f"{trial.trial_id}.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(trial.message)
         end(trial)
 
     oracle.create_trial, oracle.end_trial = create_trial, end_trial
-
-
-def _leave(job: Job, name: str, text: str) -> None:
-    with open(os.path.join(job.errors_dir, f"{name}.txt"), "w", encoding="utf-8") as file:
-        file.write(text)

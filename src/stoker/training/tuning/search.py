@@ -20,7 +20,6 @@ __all__ = [
     "Job",
     "Watched",
     "check_outcome",
-    "error_of",
     "make_tuner",
     "search_here",
     "state_kept_whole",
@@ -173,7 +172,7 @@ class Watched:
         given = args[0] if args else kwargs.get("trial") or kwargs["trial_id"]
         trial_id = str(getattr(given, "trial_id", given))
         if given is not trial_id and not given.message:
-            given.message = error_of(self._job, trial_id) or None
+            given.message = _error_of(self._job, trial_id) or None
         with self._lock:
             self._end_trial(*args, **kwargs)
             self._oracle.save()  # the oracle has saved itself with this trial still running
@@ -205,9 +204,9 @@ class Watched:
         progress.report(record)
 
 
-def error_of(job: Job, name: str) -> str:
-    """The traceback that another process has left for a trial, or for itself."""
-    path = os.path.join(job.errors_dir, f"{name}.txt")
+def _error_of(job: Job, trial_id: str) -> str:
+    """The traceback that another process has left for a trial."""
+    path = os.path.join(job.errors_dir, f"{trial_id}.txt")
     if not os.path.exists(path):
         return ""
     with open(path, encoding="utf-8") as file:
