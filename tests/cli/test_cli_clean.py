@@ -8,8 +8,8 @@ import pytest
 from stoker.dsl import Pipeline
 from stoker.errors import StepFailed
 from stoker.metadata.store import Store
-from stoker.storage.held_dirs import hold
-from stoker.storage.liveness import hold_run_lock
+from stoker.storage.locks import hold_dir, hold_run_lock
+from stoker.storage.root import Root
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_second_time_there_is_nothing_left(stoker, abandoned):
 
 
 def test_scratch_files_go_with_the_run_that_held_its_lock(stoker, root, run):
-    with hold_run_lock(str(root / ".stoker" / "runs")) as (run_id, _):
+    with hold_run_lock(Root(str(root))) as run_id:
         scratch = root / ".stoker" / "tmp" / run_id
         scratch.mkdir(parents=True)
         assert scratch not in removed(stoker)
@@ -53,7 +53,7 @@ def test_scratch_files_go_with_the_run_that_held_its_lock(stoker, root, run):
 
 def test_checkpoints_go_when_no_run_is_at_the_work(stoker, root, run):
     checkpoints = root / ".stoker" / "checkpoints" / "Trainer" / "0123456789abcdef"
-    with hold(str(checkpoints), otherwise=""):
+    with hold_dir(str(checkpoints), otherwise=""):
         assert checkpoints not in removed(stoker)
     checkpoints.mkdir()  # as a run that was stopped leaves it
     assert checkpoints in removed(stoker)
@@ -69,7 +69,8 @@ def test_a_lock_that_nobody_holds_is_removed_once_no_run_can_be_starting(stoker,
 
 
 def test_a_lock_that_is_held_stays(stoker, root, run):
-    with hold_run_lock(str(root / ".stoker" / "runs")) as (_, lock):
+    with hold_run_lock(Root(str(root))) as run_id:
+        lock = Root(str(root)).run_lock(run_id)
         os.utime(lock, (0, 0))
         assert Path(lock) not in removed(stoker)
 

@@ -7,7 +7,7 @@ from stoker.components.importer import Importer
 from stoker.dsl import Pipeline
 from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner
-from stoker.storage.manifest import manifest_file
+from stoker.storage.root import manifest_file
 
 
 def damaged(stoker, *words):

@@ -2,10 +2,13 @@
 
 import os
 
-from stoker.artifacts import Model
-from stoker.runner.cache import Hit, Miss, Past, damage, decide, key_of
+from stoker.artifacts import Examples, Model
+from stoker.components.tuner.component import Tuner
+from stoker.dsl import as_channel
+from stoker.runner.cache import Hit, Miss, Past, damage, decide, key_of, work_key_of
 from stoker.storage.file_digests import FileDigests
-from stoker.storage.manifest import manifest_file, seal
+from stoker.storage.manifest import seal
+from stoker.storage.root import manifest_file
 
 
 def test_of_several_that_fit_the_newest_is_reused(tmp_path):
@@ -74,3 +77,11 @@ def test_damage_is_a_file_that_is_gone_or_of_another_size(tmp_path):
     assert damage({"model": [model]}).endswith("has 5 bytes, not the 4 that were published")
     weights.unlink()
     assert damage({"model": [model]}).endswith("weights is gone")
+
+
+def test_how_many_trials_run_at_once_does_not_make_other_work():
+    examples = as_channel([Examples()])
+    tuner = Tuner(examples=examples, module_file="tuner.py")
+    parts = {"executor": "Tuner", "parameter train_args": "1", "parameter tune_args": "1"}
+    assert work_key_of(tuner, parts) == work_key_of(tuner, {**parts, "parameter tune_args": "2"})
+    assert work_key_of(tuner, parts) != work_key_of(tuner, {**parts, "parameter train_args": "2"})

@@ -15,7 +15,8 @@ from stoker.artifacts import Artifact, State
 from stoker.dsl import Pipeline
 from stoker.metadata.records import ExecutionState
 from stoker.metadata.store import Store
-from stoker.storage.manifest import Manifest, describe, manifest_file
+from stoker.storage.manifest import Manifest, describe
+from stoker.storage.root import manifest_file
 
 pytestmark = pytest.mark.slow
 

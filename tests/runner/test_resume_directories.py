@@ -12,7 +12,7 @@ from stoker.dsl.proto.trainer_pb2 import TrainArgs
 from stoker.errors import StepFailed
 from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner, intercept
-from stoker.storage.held_dirs import hold
+from stoker.storage.locks import hold_dir
 
 MODULE = """
 import os
@@ -109,6 +109,6 @@ def test_stoker_run_can_make_any_run_a_fresh_one(work):
 
 def test_two_runs_of_the_same_work_at_once_do_not_share_it(work):
     (directory,) = work.directories
-    with hold(str(directory), otherwise=""):
+    with hold_dir(str(directory), otherwise=""):
         assert work.run() is False
         assert (directory / "mark").exists()

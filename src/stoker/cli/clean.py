@@ -10,15 +10,14 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from stoker.artifacts import Artifact, State
+from stoker.artifacts import State
 from stoker.cli.lookup import roots
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_path, readable_size
 from stoker.cli.stores import with_store
 from stoker.metadata.store import Store
-from stoker.storage.held_dirs import is_held
-from stoker.storage.liveness import is_alive
-from stoker.storage.manifest import manifest_file
+from stoker.storage.locks import is_dir_held, is_locked
+from stoker.storage.root import Root, manifest_file, output_dir
 
 __all__ = ["Leftover", "clean", "leftovers"]
 
@@ -69,41 +68,28 @@ def clean(store: Store, dry_run: bool, as_json: bool) -> int:
 
 def leftovers(store: Store) -> Iterator[Leftover]:
     """Everything in the store's pipeline roots that may be removed."""
-    known = roots(store)
-    kept = {_directory(one) for one in store.artifacts(states=(State.LIVE, State.PENDING))}
-    abandoned = {_directory(one): one for one in store.artifacts(states=(State.ABANDONED,))}
+    known = [Root(path) for path in roots(store)]
+    kept = {output_dir(one.uri) for one in store.artifacts(states=(State.LIVE, State.PENDING))}
+    abandoned = {output_dir(one.uri): one for one in store.artifacts(states=(State.ABANDONED,))}
     for directory, artifact in abandoned.items():
-        if directory not in kept and any(_is_output(directory, root) for root in known):
+        if directory not in kept and any(root.has_output(directory) for root in known):
             yield from _if_there(directory, f"{artifact.type_name} that was not published")
             yield from _if_there(manifest_file(artifact.uri), "its manifest")
     for root in known:
         yield from _left_by_dead_runs(root)
 
 
-def _directory(artifact: Artifact) -> str:
-    """The directory of an output; the URI of a value is a file in it."""
-    uri = artifact.uri
-    return os.path.dirname(uri) if os.path.basename(uri) == "value" else uri
-
-
-def _is_output(directory: str, root: str) -> bool:
-    """Whether a directory is `<root>/<node>/<key>/<execution id>`: only such are ours."""
-    parts = os.path.relpath(directory, root).split(os.sep)
-    return len(parts) == 3 and os.pardir not in parts and parts[2].isdigit()
-
-
-def _left_by_dead_runs(root: str) -> Iterator[Leftover]:
-    below = os.path.join(glob.escape(root), ".stoker")
+def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
+    below = glob.escape(root.own_dir)
     for path in sorted(glob.glob(os.path.join(below, "tmp", "*"))):
-        lock_file = os.path.join(root, ".stoker", "runs", f"{os.path.basename(path)}.lock")
-        if not is_alive(lock_file):
+        if not is_locked(root.run_lock(os.path.basename(path))):
             yield from _if_there(path, "scratch files of a run that ended")
     for path in sorted(glob.glob(os.path.join(below, "runs", "*.lock"))):
-        if not is_alive(path) and time.time() - os.stat(path).st_mtime > _STARTING_SECONDS:
+        if not is_locked(path) and time.time() - os.stat(path).st_mtime > _STARTING_SECONDS:
             yield from _if_there(path, "lock of a run that was killed")
     for path in sorted(glob.glob(os.path.join(below, "checkpoints", "*", "*"))):
-        if not is_held(path):
-            yield from _if_there(path, "checkpoints of a training that did not end")
+        if not is_dir_held(path):
+            yield from _if_there(path, "checkpoints of work that did not end")
 
 
 def _if_there(path: str, what: str) -> Iterator[Leftover]:

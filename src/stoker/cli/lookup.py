@@ -9,7 +9,7 @@ from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
 from stoker.metadata.records import EventType, Execution, Run
 from stoker.metadata.store import Store
-from stoker.storage.liveness import is_alive
+from stoker.storage.locks import is_locked
 
 __all__ = [
     "find_artifact",
@@ -82,7 +82,7 @@ def run_state(run: Run, executions: list[Execution]) -> str:
     for standing in ("failed", "canceled"):
         if standing in standings:
             return standing
-    if is_alive(str(run.properties.get("lock_file", ""))):
+    if is_locked(str(run.properties.get("lock_file", ""))):
         return "running"
     return "died" if "running" in standings or not standings else "complete"
 

@@ -33,7 +33,8 @@ from stoker.cli.stores import with_store
 from stoker.metadata.masking import masked
 from stoker.metadata.records import Execution, Run
 from stoker.metadata.store import Store
-from stoker.storage.manifest import Manifest, manifest_file
+from stoker.storage.manifest import Manifest
+from stoker.storage.root import manifest_file
 from stoker.views.html import html_page
 from stoker.views.models import REPORTS
 from stoker.views.preview import preview

@@ -24,6 +24,7 @@ from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.proto.example_gen_pb2 import Input
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
+from stoker.storage.files import write_whole
 from stoker.storage.layout import serving_model_dir
 from stoker.task import Workers
 
@@ -217,8 +218,6 @@ def _write_hyperparameters(hyperparameters: dict[str, Any], root: str) -> str:
     folder = os.path.join(root, "hyperparameters", digest)
     path = os.path.join(folder, "best_hyperparameters.txt")
     if not os.path.exists(path):
-        os.makedirs(folder, exist_ok=True)
-        with open(f"{folder}.partial", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(file.name, path)
+        with write_whole(path) as file:
+            file.write(text.encode())
     return folder

@@ -15,7 +15,8 @@ from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_path
 from stoker.cli.stores import with_store
 from stoker.metadata.store import Store
-from stoker.storage.manifest import FileEntry, Manifest, manifest_file
+from stoker.storage.manifest import FileEntry, Manifest
+from stoker.storage.root import manifest_file, output_dir
 
 __all__ = ["Damage", "damage", "verify"]
 
@@ -84,10 +85,8 @@ def damage(artifact: Artifact) -> list[Damage]:
 
 
 def _problems(uri: str, manifest: Manifest) -> Iterator[tuple[str, str]]:
-    # The URI of a value is its only file.
-    folder = os.path.dirname(uri) if os.path.basename(uri) == "value" else uri
     for entry in manifest.files:
-        path = os.path.join(folder, entry.path)
+        path = os.path.join(output_dir(uri), entry.path)
         if problem := _problem(path, entry):
             yield path, problem
 

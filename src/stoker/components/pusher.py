@@ -6,13 +6,10 @@
 <base_directory>/.last_push    the last version; whoever pushes holds the lock on this file
 """
 
-import contextlib
-import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from google.protobuf import json_format
@@ -29,7 +26,9 @@ from stoker.dsl import (
 )
 from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.models.blessing import Marker, is_blessed
+from stoker.storage.files import sync
 from stoker.storage.layout import serving_model_path
+from stoker.storage.locks import hold_lock
 from stoker.storage.manifest import seal
 
 __all__ = ["Executor", "Pusher", "PusherSpec", "next_version", "push"]
@@ -161,7 +160,7 @@ def push(model_path: str, base_directory: str) -> int:
     all of it or nothing, and a push that dies changes nothing that was there.
     """
     os.makedirs(base_directory, exist_ok=True)
-    with _lock_to_push(base_directory) as last_push:
+    with hold_lock(os.path.join(base_directory, _LAST_PUSH)) as last_push:
         copy = os.path.join(base_directory, _COPY)
         if os.path.lexists(copy):
             shutil.rmtree(copy)
@@ -176,7 +175,7 @@ def push(model_path: str, base_directory: str) -> int:
             os.pwrite(last_push, b"%d\n" % version, 0)
             os.fsync(last_push)
             os.rename(copy, os.path.join(base_directory, str(version)))
-            _sync(base_directory)
+            sync(base_directory)
         finally:  # the copy has another name by now, or something failed, such as a full disk
             shutil.rmtree(copy, ignore_errors=True)
     return version
@@ -188,28 +187,9 @@ def next_version(*, now: int, last: int, taken: list[str]) -> int:
     return max(now, *(version + 1 for version in [last, *versions]))
 
 
-@contextlib.contextmanager
-def _lock_to_push(base_directory: str) -> Iterator[int]:
-    """Let one push after the other into a folder; the system frees the lock of one that dies."""
-    descriptor = os.open(os.path.join(base_directory, _LAST_PUSH), os.O_CREAT | os.O_RDWR, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
 def _read_version(last_push: int) -> int:
     words = os.pread(last_push, 32, 0).split()
     return int(words[0]) if words else 0
-
-
-def _sync(directory: str) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _base_directory(push_destination: str | None) -> str:

@@ -335,6 +335,8 @@ class BaseComponent(Node):
     """Whether the step needs TensorFlow even when the user's code does not name it."""
     RESUMABLE: ClassVar[bool] = False
     """Whether the step can go on from where an earlier run of the same work was stopped."""
+    PACE_PARAMETERS: ClassVar[tuple[str, ...]] = ()
+    """The parameters that change how fast a resumable step works, and not what it works on."""
 
     def __init__(
         self,

@@ -19,12 +19,23 @@ from stoker.dsl.component import BaseComponent, UserCode
 from stoker.launchers.interpreters import inspect_python
 from stoker.metadata.records import Execution
 from stoker.storage.file_digests import FileDigests
-from stoker.storage.manifest import Manifest, describe, manifest_file
+from stoker.storage.manifest import Manifest, describe
+from stoker.storage.root import manifest_file
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import definition_source, files_of
 from stoker.user_code.imports import find_module
 
-__all__ = ["Hit", "Miss", "Past", "changed", "damage", "decide", "key_of", "parts_of"]
+__all__ = [
+    "Hit",
+    "Miss",
+    "Past",
+    "changed",
+    "damage",
+    "decide",
+    "key_of",
+    "parts_of",
+    "work_key_of",
+]
 
 Parts = Mapping[str, str]
 
@@ -68,6 +79,12 @@ class Miss:
 def key_of(parts: Parts) -> str:
     """One digest for all parts."""
     return _digest(_as_text(dict(parts)))
+
+
+def work_key_of(node: BaseComponent, parts: Parts) -> str:
+    """One digest for what a resumable step works on, however fast."""
+    ignored = {f"parameter {name}" for name in node.PACE_PARAMETERS}
+    return key_of({name: part for name, part in parts.items() if name not in ignored})
 
 
 def decide(

@@ -16,7 +16,8 @@ from stoker.dsl.component import Node
 from stoker.errors import StoreError
 from stoker.metadata.records import EventType, ExecutionState
 from stoker.metadata.store import Store
-from stoker.storage.manifest import manifest_file, seal
+from stoker.storage.manifest import seal
+from stoker.storage.root import Root, manifest_file, output_dir
 
 __all__ = ["Execution"]
 
@@ -26,7 +27,7 @@ class Execution:
     """One execution in the store."""
 
     store: Store
-    root: str
+    root: Root
     node: Node
     id: int = 0
     outputs: ArtifactMap = field(default_factory=dict)
@@ -61,8 +62,7 @@ class Execution:
             at_least=self._first_free_id(),
         )
         for artifact in every(self.outputs):
-            is_file = isinstance(artifact, ValueArtifact)
-            os.makedirs(os.path.dirname(artifact.uri) if is_file else artifact.uri)
+            os.makedirs(output_dir(artifact.uri))
 
     def publish(self, outputs: ArtifactMap, properties: Mapping[str, Any] | None = None) -> None:
         """Seal the files, write their manifests, then make everything LIVE in one transaction."""
@@ -112,7 +112,7 @@ class Execution:
         numbers = [0]
         for key in self.node.outputs:
             with contextlib.suppress(FileNotFoundError):
-                names = os.listdir(os.path.join(self.root, self.node.id, key))
+                names = os.listdir(self.root.outputs_dir(self.node.id, key))
                 numbers += [int(name) for name in names if name.isdigit()]
         return max(numbers) + 1
 
@@ -124,7 +124,6 @@ class Execution:
             artifact.custom_properties |= declared.custom_properties
         artifact.properties |= channel.additional_properties
         artifact.custom_properties |= channel.additional_custom_properties
-        artifact.uri = os.path.join(self.root, self.node.id, key, str(execution_id))
-        if isinstance(artifact, ValueArtifact):
-            artifact.uri = os.path.join(artifact.uri, "value")
+        is_value = isinstance(artifact, ValueArtifact)
+        artifact.uri = self.root.output_uri(self.node.id, key, execution_id, is_value=is_value)
         return artifact

@@ -33,8 +33,8 @@ from stoker.metadata.records import Execution as Record
 from stoker.runner import cache
 from stoker.runner.process_needs import find_process_needs, import_paths
 from stoker.storage.file_digests import FileDigests
-from stoker.storage.held_dirs import hold
-from stoker.storage.liveness import hold_run_lock, is_alive
+from stoker.storage.locks import hold_dir, hold_run_lock, is_locked
+from stoker.storage.root import Root
 from stoker.task import Failure, Outcome, ProcessNeeds, Task
 from stoker.training.progress import Console
 from stoker.training.stopping import listening
@@ -76,8 +76,8 @@ class LocalDagRunner:
         """Run every step of a pipeline.
 
         `parameters` are the values of its RuntimeParameters; the steps in `force` run even if
-        nothing changed. With `fresh`, training starts from the beginning, whatever a run that was
-        stopped has left.
+        nothing changed. With `fresh`, trainings and searches start from the beginning, whatever
+        a run that was stopped has left.
         """
         given = {**(parameters or {}), **_interception.parameters}
         forced = {*force, *_interception.force}
@@ -167,7 +167,7 @@ def _run(
     return Run(
         id=steps.run_id,
         pipeline_name=pipeline.pipeline_name,
-        pipeline_root=steps.root,
+        pipeline_root=steps.root.path,
         outputs=steps.published,
     )
 
@@ -182,19 +182,16 @@ def _begun(
     console: Console,
 ) -> Iterator["_Steps"]:
     """A run that is recorded and holds its lock, for its steps to be run inside."""
-    root = os.path.abspath(substitute(pipeline.pipeline_root, given))
+    root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
     _check_writable(root)
     needs = find_process_needs(pipeline, given)
-    config = pipeline.store_config(root)
+    config = pipeline.store_config(root.path)
     if not (pipeline.enable_cache and config.exists()):
         # First of all, since importing TensorFlow takes longer than all that comes before it.
         launcher.prepare(dict.fromkeys(needs.values()))
     from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
 
-    with (
-        Store(config) as store,
-        hold_run_lock(os.path.join(root, ".stoker", "runs")) as (run_id, lock_file),
-    ):
+    with Store(config) as store, hold_run_lock(root) as run_id:
         steps = _Steps(
             pipeline=pipeline,
             given=given,
@@ -206,11 +203,13 @@ def _begun(
             launcher=launcher,
             console=console,
             needs=needs,
-            digest=FileDigests(os.path.join(root, ".stoker", "digests.json")),
+            digest=FileDigests(root.digests_file),
         )
         steps.close_dead_runs()
         store.begin_run(
-            pipeline.pipeline_name, run_id, properties={"lock_file": lock_file, "root": root}
+            pipeline.pipeline_name,
+            run_id,
+            properties={"lock_file": root.run_lock(run_id), "root": root.path},
         )
         try:
             yield steps
@@ -241,14 +240,14 @@ def _check_names(pipeline: Pipeline, given: Mapping[str, Any], forced: Collectio
         )
 
 
-def _check_writable(root: str) -> None:
+def _check_writable(root: Root) -> None:
     try:
-        os.makedirs(os.path.join(root, ".stoker"), exist_ok=True)
-        with tempfile.TemporaryFile(dir=os.path.join(root, ".stoker")) as file:
+        os.makedirs(root.own_dir, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root.own_dir) as file:
             file.write(bytes(1 << 18))  # a store that finds no room says less clearly why
     except OSError as error:
         raise StokerError(
-            f"Cannot write to the pipeline root {root}: {error.strerror}. Choose another "
+            f"Cannot write to the pipeline root {root.path}: {error.strerror}. Choose another "
             "pipeline_root, or make room and give yourself the right to write there."
         ) from error
 
@@ -261,7 +260,7 @@ class _Steps:
     given: dict[str, Any]
     forced: Collection[str]
     fresh: bool
-    root: str
+    root: Root
     run_id: str
     store: "Store"
     launcher: Launcher
@@ -276,13 +275,13 @@ class _Steps:
     @property
     def tmp_dir(self) -> str:
         """What the steps of this run may write and nobody needs afterwards."""
-        return os.path.join(self.root, ".stoker", "tmp", self.run_id)
+        return self.root.tmp_dir(self.run_id)
 
     def close_dead_runs(self) -> None:
         """Close what runs that died have left open; those whose lock is held are alive."""
         for execution, run in self.store.unfinished(self.pipeline.pipeline_name):
             lock_file = run.properties.get("lock_file")
-            if not (lock_file and is_alive(str(lock_file))):
+            if not (lock_file and is_locked(str(lock_file))):
                 self.store.close_execution(
                     execution.id, ExecutionState.FAILED, "The run ended before this step did."
                 )
@@ -455,15 +454,15 @@ class _Steps:
     def _checkpoints(
         self, node: BaseComponent, parts: Mapping[str, str]
     ) -> contextlib.AbstractContextManager[str]:
-        """Where a step finds how far an earlier run of the same work was; none if it starts anew.
+        """Where a resumable step finds how far an earlier run of the same work was.
 
         While another run is at the same work, this one starts anew too.
         """
         if not node.RESUMABLE:
             return contextlib.nullcontext("")
-        same_work = os.path.join(self.root, ".stoker", "checkpoints", node.id, cache.key_of(parts))
+        same_work = self.root.checkpoint_dir(node.id, cache.work_key_of(node, parts))
         alone = os.path.join(self.tmp_dir, node.id, "checkpoints")
-        return hold(same_work, otherwise=alone, fresh=self.fresh)
+        return hold_dir(same_work, otherwise=alone, fresh=self.fresh)
 
     def _launch(
         self,
@@ -527,7 +526,7 @@ class _Steps:
         """A Trainer's log belongs to its ModelRun; others' are kept with the runner's own files."""
         if run := execution.outputs.get("model_run"):
             return os.path.join(run[0].uri, "log.txt")
-        return os.path.join(self.root, ".stoker", "logs", node.id, f"{execution.id}.txt")
+        return self.root.log_file(node.id, execution.id)
 
     def _inputs_of(self, node: BaseComponent) -> dict[str, list[Artifact]]:
         """What the steps before have published for each input."""

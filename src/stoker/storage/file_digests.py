@@ -5,8 +5,9 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 import time
+
+from stoker.storage.files import write_whole
 
 __all__ = ["FileDigests"]
 
@@ -49,9 +50,6 @@ class FileDigests:
         """Keep what is known; another run that saves at the same time loses nothing but time."""
         if not self._changed:
             return
-        folder = os.path.dirname(self._memory_file)
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-            json.dump(self._known, file)
-        os.replace(file.name, self._memory_file)
+        with write_whole(self._memory_file, durable=False) as file:
+            file.write(json.dumps(self._known).encode())
         self._changed = False

@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self
 
-__all__ = ["FileEntry", "Manifest", "describe", "manifest_file", "seal"]
+from stoker.storage.files import sync, write_whole
+
+__all__ = ["FileEntry", "Manifest", "describe", "seal"]
 
 # Columns beside the examples are a cache: they can be deleted, or made again, at any time.
 _CACHES = "columns/Split-*/*.arrow"
@@ -39,12 +41,8 @@ class Manifest:
     def write(self, path: str) -> None:
         """Write the manifest to `path`, and to the disk itself."""
         record = [{"path": f.path, "size": f.size, "sha256": f.sha256} for f in self.files]
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"digest": self.digest, "files": record}, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        _sync(os.path.dirname(path))
+        with write_whole(path) as file:
+            file.write(json.dumps({"digest": self.digest, "files": record}, indent=1).encode())
 
     @classmethod
     def read(cls, path: str) -> Self:
@@ -52,17 +50,6 @@ class Manifest:
         with open(path, encoding="utf-8") as file:
             record = json.load(file)
         return cls(tuple(FileEntry(**entry) for entry in record["files"]))
-
-
-def manifest_file(uri: str) -> str:
-    """Where the manifest of the artifact at `<root>/<node>/<key>/<execution id>` is.
-
-    The URI of a value is a file in that directory.
-    """
-    directory = os.path.dirname(uri) if os.path.basename(uri) == "value" else uri
-    folder, execution_id = os.path.split(directory)
-    root, node, key = os.path.dirname(os.path.dirname(folder)), *folder.split(os.sep)[-2:]
-    return os.path.join(root, ".stoker", "manifests", node, key, f"{execution_id}.json")
 
 
 def describe(uri: str) -> Manifest:
@@ -80,7 +67,7 @@ def seal(uri: str) -> Manifest:
     _, paths = _files_at(uri)
     folders = [folder for folder, _, _ in os.walk(uri)]
     for path in [*paths, *folders, os.path.dirname(uri)]:
-        _sync(path)
+        sync(path)
     return describe(uri)
 
 
@@ -96,11 +83,3 @@ def _entry(path: str, root: str) -> FileEntry:
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return FileEntry(os.path.relpath(path, root), file.tell(), digest)
-
-
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -32,9 +32,9 @@ def box(root, *, parallel=1, name="Tuner", **config):
     ).with_id(name)
 
 
-def run(root, launcher, *tuners):
+def run(root, launcher, *tuners, **arguments):
     pipeline = Pipeline("searches", str(root / "root"), components=list(tuners))
-    return LocalDagRunner(launcher).run(pipeline)
+    return LocalDagRunner(launcher).run(pipeline, **arguments)
 
 
 def results(run, name="Tuner"):

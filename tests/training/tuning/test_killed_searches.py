@@ -62,6 +62,18 @@ def test_finished_trials_are_not_run_again_and_the_result_is_the_same(
     assert results(ended) == results(whole)
 
 
+def test_a_fresh_run_starts_at_the_first_trial(tmp_path, launcher, capfd):
+    process = start(tmp_path, 1)
+    process.kill()
+    process.communicate(timeout=30)
+    before = len(logged(tmp_path, "started"))
+
+    run(tmp_path, launcher, slow_box(tmp_path, 1), fresh=True)
+
+    assert "are not run again" not in capfd.readouterr().err
+    assert logged(tmp_path, "started")[before:] == [f"{number}" for number in range(7)]
+
+
 def test_processes_of_a_killed_search_do_not_go_on(tmp_path):
     process = start(tmp_path, 2)
     process.kill()

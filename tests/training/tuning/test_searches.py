@@ -23,7 +23,7 @@ def test_a_search_tells_about_every_trial_and_removes_its_state(tmp_path, launch
     told = capfd.readouterr().err
     assert told.count(", trial ") == 4
     assert f"*  {rows[0]['trial_id']} " in told
-    assert list((tmp_path / "root" / ".stoker" / "tuning").iterdir()) == []
+    assert list(tmp_path.glob("root/.stoker/checkpoints/Tuner/*")) == []
 
 
 def test_parallel_trials_are_the_trials_of_one_after_the_other(tmp_path, launcher):
@@ -54,7 +54,8 @@ def test_when_all_trials_fail_the_first_ones_error_comes_first(tmp_path, launche
         run(tmp_path, launcher, tuner)
     assert "all 2 failed" in str(e.value)
     assert 'raise ZeroDivisionError(f"no luck' in capfd.readouterr().err
-    assert list((tmp_path / "root" / ".stoker" / "tuning").iterdir()) == []
+    left = tmp_path.glob("root/.stoker/checkpoints/Tuner/*/*")
+    assert [path.name for path in left] == ["lock"]
 
 
 @pytest.mark.parametrize("parallel", [1, 2])

@@ -65,6 +65,8 @@ class Tuner(UserCodeComponent):
     SPEC_CLASS: ClassVar = TunerSpec
     FUNCTIONS: ClassVar = ("tuner_fn",)
     USES_TENSORFLOW: ClassVar = True
+    RESUMABLE: ClassVar = True
+    PACE_PARAMETERS: ClassVar = ("tune_args",)
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.tuner.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.tuner.component.Tuner"
 

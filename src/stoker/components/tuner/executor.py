@@ -12,14 +12,14 @@ from stoker.any_python.processes import may_fork
 from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
-from stoker.storage.held_dirs import hold
+from stoker.errors import StepFailed
 from stoker.storage.layout import TUNER_RESULTS_FILE
+from stoker.storage.locks import empty_dir
 from stoker.training import progress
 from stoker.training.tuning.parallel import search_in_parallel
 from stoker.training.tuning.plot import page
 from stoker.training.tuning.search import Job, Watched, check_outcome, search_here
 from stoker.training.tuning.trials import rows, table
-from stoker.training.tuning.working_dir import digest_of, working_dir_for
 from stoker.user_code.fn_args import get_common_fn_args
 
 __all__ = ["BEST_HYPERPARAMETERS_FILE", "PLOT_FILE", "TUNER_RESULTS_FILE", "Executor"]
@@ -37,18 +37,22 @@ class Executor(BaseExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Tune."""
-        best_uri = output_dict["best_hyperparameters"][0].uri
-        directory = working_dir_for(best_uri, digest_of(input_dict, exec_properties))
-        with hold(directory, otherwise=self._get_tmp_dir()) as working_dir:
-            job = Job(
-                module_file=exec_properties.get("module_file"),
-                path=exec_properties.get("tuner_fn"),
-                fn_args=get_common_fn_args(input_dict, exec_properties, working_dir),
-            )
-            watched = _search(job, _num_parallel_trials(exec_properties))
-            if watched.search.best:
-                _write(watched, output_dict)
-        check_outcome(watched)
+        # What KerasTuner knows about the trials lies where the next attempt finds it.
+        working_dir = self._context.checkpoint_dir or self._get_tmp_dir()
+        os.makedirs(working_dir, exist_ok=True)
+        job = Job(
+            module_file=exec_properties.get("module_file"),
+            path=exec_properties.get("tuner_fn"),
+            fn_args=get_common_fn_args(input_dict, exec_properties, working_dir),
+        )
+        watched = _search(job, _num_parallel_trials(exec_properties))
+        if watched.search.best:
+            _write(watched, output_dict)
+        try:
+            check_outcome(watched)
+        except StepFailed:
+            empty_dir(working_dir)  # this search has ended: the next attempt is a new one
+            raise
 
 
 def _num_parallel_trials(exec_properties: dict[str, Any]) -> int:

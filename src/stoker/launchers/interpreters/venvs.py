@@ -6,7 +6,6 @@ of if its holder dies. The file `made` in it is written last: without that, it i
 """
 
 import contextlib
-import fcntl
 import os
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ from stoker.launchers.interpreters.finding import (
     scrubbed,
 )
 from stoker.launchers.interpreters.recipes import RECIPES, Recipe
+from stoker.storage.locks import hold_lock
 
 __all__ = ["Made", "create", "find", "home", "made", "remove", "resolve"]
 
@@ -150,8 +150,7 @@ def _made(name: str) -> Made | None:
 def _lock(name: str) -> Iterator[None]:
     """Held by whoever makes or removes an environment; others wait."""
     os.makedirs(os.path.join(home(), "envs"), exist_ok=True)
-    with open(os.path.join(home(), "envs", f"{name}.lock"), "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with hold_lock(os.path.join(home(), "envs", f"{name}.lock")):
         yield
 
 

@@ -13,11 +13,13 @@ import json
 import os
 import secrets
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from stoker.storage.files import write_whole
 
 __all__ = ["Checkpoint", "Pace", "Shelf", "seed_in"]
 
@@ -53,7 +55,6 @@ class Shelf:
 
     def put(self, checkpoint: Checkpoint, *, at_the_end: bool = False) -> None:
         """Keep a checkpoint, on the disk when this returns; older ones make room."""
-        os.makedirs(self._folder, exist_ok=True)
         names = self._names()
         number = int(names[-1].partition(".")[0]) + 1 if names else 0
         self._write(_END if at_the_end else f"{number:08}.npz", checkpoint)
@@ -71,17 +72,8 @@ class Shelf:
 
     def _write(self, name: str, checkpoint: Checkpoint) -> None:
         record = np.frombuffer(json.dumps(checkpoint.record).encode(), np.uint8)
-        path = os.path.join(self._folder, name)
-        with open(f"{path}.partial", "wb") as file:
+        with write_whole(os.path.join(self._folder, name)) as file:
             np.savez(file, allow_pickle=False, **{_RECORD: record, **checkpoint.arrays})
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(file.name, path)
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def _read(self, name: str) -> Checkpoint | None:
         try:
@@ -130,30 +122,12 @@ def seed_in(checkpoint_dir: str) -> int:
     path = os.path.join(checkpoint_dir, "seed")
     with contextlib.suppress(FileNotFoundError):
         return _read_seed(path)
-    os.makedirs(checkpoint_dir, exist_ok=True)
-    with (
-        _written_beside(path, str(secrets.randbits(63))) as draft,
-        contextlib.suppress(
-            FileExistsError  # another process was first: its seed counts
-        ),
-    ):
-        os.link(draft, path)
+    # Where another process was first, its seed counts.
+    with contextlib.suppress(FileExistsError), write_whole(path, replace=False) as file:
+        file.write(str(secrets.randbits(63)).encode())
     return _read_seed(path)
 
 
 def _read_seed(path: str) -> int:
     with open(path, encoding="utf-8") as file:
         return int(file.read())
-
-
-@contextlib.contextmanager
-def _written_beside(path: str, text: str) -> Iterator[str]:
-    draft = f"{path}.{os.getpid()}"
-    with open(draft, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        yield draft
-    finally:
-        os.unlink(draft)

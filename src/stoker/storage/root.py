@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lies where below a pipeline root.
+
+<root>/<node>/<key>/<execution id>/     an output; a value is the file `value` in it
+<root>/.stoker/
+    runs/<run id>.lock                  locked by a run that is alive
+    tmp/<run id>/                       what its steps need as long as they run
+    logs/<node>/<execution id>.txt      what a step printed
+    checkpoints/<node>/<digest>/        how far work was that has not ended
+    columns/                            columns of examples that came without
+    manifests/<node>/<key>/<execution id>.json
+    digests.json                        of files that no step made
+"""
+
+import os
+from dataclasses import dataclass
+
+__all__ = ["Root", "manifest_file", "output_dir"]
+
+_VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A pipeline root, and the paths below it."""
+
+    path: str
+
+    @property
+    def own_dir(self) -> str:
+        """What is Stoker's own, beside the outputs."""
+        return os.path.join(self.path, ".stoker")
+
+    @property
+    def runs_dir(self) -> str:
+        """The lock files of runs."""
+        return os.path.join(self.own_dir, "runs")
+
+    @property
+    def columns_dir(self) -> str:
+        """The columns of examples that came without."""
+        return os.path.join(self.own_dir, "columns")
+
+    @property
+    def digests_file(self) -> str:
+        """The digests of files that no step made."""
+        return os.path.join(self.own_dir, "digests.json")
+
+    def run_lock(self, run_id: str) -> str:
+        """The file that a run locks while it is alive."""
+        return os.path.join(self.runs_dir, f"{run_id}.lock")
+
+    def tmp_dir(self, run_id: str) -> str:
+        """What the steps of a run may write and nobody needs afterwards."""
+        return os.path.join(self.own_dir, "tmp", run_id)
+
+    def log_file(self, node_id: str, execution_id: int) -> str:
+        """What a step printed."""
+        return os.path.join(self.own_dir, "logs", node_id, f"{execution_id}.txt")
+
+    def checkpoint_dir(self, node_id: str, digest: str) -> str:
+        """How far work was that has not ended."""
+        return os.path.join(self.own_dir, "checkpoints", node_id, digest)
+
+    def outputs_dir(self, node_id: str, key: str) -> str:
+        """The outputs of one key, each in the folder of its execution."""
+        return os.path.join(self.path, node_id, key)
+
+    def output_uri(self, node_id: str, key: str, execution_id: int, *, is_value: bool) -> str:
+        """Where an execution writes an output: a directory, or the file of a value in it."""
+        directory = os.path.join(self.outputs_dir(node_id, key), str(execution_id))
+        return os.path.join(directory, _VALUE) if is_value else directory
+
+    def has_output(self, directory: str) -> bool:
+        """Whether a directory is that of an output: only such are ours."""
+        parts = os.path.relpath(directory, self.path).split(os.sep)
+        return len(parts) == 3 and os.pardir not in parts and parts[2].isdigit()
+
+
+def output_dir(uri: str) -> str:
+    """The directory of an output; the URI of a value is a file in it."""
+    return os.path.dirname(uri) if os.path.basename(uri) == _VALUE else uri
+
+
+def manifest_file(uri: str) -> str:
+    """Where it is kept what the files of an output were when it was published."""
+    folder, execution_id = os.path.split(output_dir(uri))
+    node_dir, key = os.path.split(folder)
+    root, node_id = os.path.split(node_dir)
+    return os.path.join(Root(root).own_dir, "manifests", node_id, key, f"{execution_id}.json")
