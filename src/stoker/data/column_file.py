@@ -189,7 +189,8 @@ class ColumnFile:
         with _damage_in(path):
             with open(path, "rb") as file:
                 self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            self._reader = pa.ipc.open_file(pa.py_buffer(self.data))
+            self.buffer = pa.py_buffer(self.data)
+            self._reader = pa.ipc.open_file(self.buffer)
             self.schema: pa.Schema = self._reader.schema
             self.num_blocks = self._reader.num_record_batches - 1
             _, says = self._reader.get_batch_with_custom_metadata(self.num_blocks)
@@ -209,6 +210,7 @@ class ColumnFile:
             if index not in self._checked:
                 if says[_CHECKSUM] != _checksum(*_contents(batch, index)):
                     raise DamagedColumns(f"{self.path}: the checksum of block {index} is wrong")
+                batch.validate(full=True)  # that offsets stay within their buffers
                 self._checked.add(index)
         return batch
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of mapped columns by their numbers, in any order: what a shuffle reads.
 
-The memory of the process is seen as one long array, and tables say where in it each block keeps the
-values of a column. So a few calls of numpy pick a column's values in thousands of rows, however
-many files and blocks there are.
+Each file is seen as one array per type of value, and tables say where in it each block keeps the
+values of a column. Rows are sorted by block first, so that one call of numpy picks a column's
+values out of one file, however many blocks there are, and finds them near each other.
 """
 
-import ctypes
 import functools
-import mmap
+import itertools
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -18,7 +17,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from stoker.data.column_file import BLOCK_ROWS, ColumnFile
 from stoker.data.columns import Columns
+from stoker.errors import BadData
 
 __all__ = ["Cells", "RowReader", "spread"]
 
@@ -30,8 +31,6 @@ _DTYPES: dict[Any, np.dtype] = {
     pa.large_binary(): _BYTES,
 }
 _MAX_WORDS = 1 << 14
-_LOWEST, _HIGHEST = 1 << 12, 1 << 47
-"""Between these addresses lies all that a process has; the first page is never used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,13 @@ class RowReader:
         """The cells of some columns in the given rows."""
         tables = [self._table(name) for name in names]
         blocks, within = self._places(rows)
+        order = np.argsort(blocks, kind="stable")
+        blocks, within = blocks.take(order), within.take(order)
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(len(order))
         return {
-            name: table.cells(blocks, within) for name, table in zip(names, tables, strict=True)
+            name: _reorder(table.cells(blocks, within), ranks)
+            for name, table in zip(names, tables, strict=True)
         }
 
     def missing(self, rows: np.ndarray, name: str) -> np.ndarray:
@@ -67,26 +71,28 @@ class RowReader:
         return self._table(name).missing(*self._places(rows))
 
     @functools.cached_property
-    def _blocks(self) -> list[tuple[pa.RecordBatch, mmap.mmap]]:
-        """All blocks, checked, each with the file that it is in."""
-        blocks = []
-        for shard in range(len(self._columns.files)):
-            own = self._columns.shard_blocks(shard)
-            blocks += [(block, self._columns.files[shard].data) for block in own]
-        return blocks
+    def _files(self) -> list[tuple[ColumnFile, list[pa.RecordBatch]]]:
+        """All files with their blocks, checked."""
+        # A file that turns out to be damaged is replaced when its blocks are asked for.
+        blocks = [self._columns.shard_blocks(shard) for shard in range(len(self._columns.files))]
+        return list(zip(self._columns.files, blocks, strict=True))
 
     def _table(self, name: str) -> "_Table":
         with self._lock:
             if name not in self._tables:
-                arrays = [_column(block, name) for block, _ in self._blocks]
-                self._tables[name] = _Table(arrays, [data for _, data in self._blocks])
+                self._tables[name] = _Table(name, self._files)
             return self._tables[name]
 
     def _places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows as numbers of blocks and places in those."""
         first_rows = self._columns.first_rows
         blocks = np.searchsorted(first_rows, rows, side="right") - 1
-        return blocks, rows - first_rows.take(blocks)
+        return blocks.astype(self._block_number), rows - first_rows.take(blocks)
+
+    @property
+    def _block_number(self) -> type[np.integer]:
+        """numpy sorts numbers of 16 bits several times faster than longer ones."""
+        return np.uint16 if self._columns.num_blocks < 1 << 16 else np.int64
 
 
 def spread(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -95,41 +101,49 @@ def spread(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
 
 
-def _column(block: pa.RecordBatch, name: str) -> pa.Array:
-    """A column of a block; without a type if it has none of this name."""
-    place = block.schema.get_field_index(name)
-    return pa.nulls(block.num_rows) if place < 0 else block.column(place)
+def _reorder(cells: Cells, ranks: np.ndarray) -> Cells:
+    """The cells of the rows in another order: next comes the row of each rank."""
+    lengths, places = cells.lengths, ranks
+    if not isinstance(lengths, int):
+        starts = _ends(lengths)[:-1]
+        lengths = lengths.take(ranks)
+        places = spread(starts.take(ranks), lengths)
+    elif lengths != 1:
+        places = np.add.outer(ranks * lengths, np.arange(lengths)).ravel()
+    if cells.codes is None:
+        return Cells(cells.values.take(places), lengths)
+    return Cells(cells.values, lengths, cells.codes.take(places))
 
 
 class _Table:
-    """Where one column is: for each block the index of its first offset and of its first value."""
+    """Where one column is; all blocks that are asked for are sorted."""
 
-    def __init__(self, arrays: Sequence[pa.Array], maps: Sequence[mmap.mmap]) -> None:
-        self._arrays = arrays
-        self._maps = maps
-        self._dtype = _dtype(arrays[0].type)
-        self._same_length = _same_length(arrays)
+    def __init__(
+        self, name: str, files: Sequence[tuple[ColumnFile, Sequence[pa.RecordBatch]]]
+    ) -> None:
+        self._name = name
+        self._maps = [file.data for file, blocks in files for _ in blocks]
+        self._arrays = [_column(block, name) for _, blocks in files for block in blocks]
+        self._dtype = _dtype(self._arrays[0].type)
+        self._same_length = _same_length(self._arrays)
+        self._num_values = np.array([_num_values(array) for array in self._arrays])
         # A list's buffers are: validity, offsets, and those of its values: validity, numbers; or,
         # for bytes: validity, offsets, bytes.
-        self._list_starts = _starts(arrays, 1, _OFFSET.itemsize)
-        self._words = _few_words(arrays) if self._dtype == _BYTES else None
-        if self._words:
-            self._value_starts = _ends([len(array.values) for array in arrays])[:-1]
-        elif self._dtype == _BYTES:
-            self._value_starts = _starts(arrays, 3, _OFFSET.itemsize)
-            self._byte_starts = _starts(arrays, 4, 1) - [_address(data) for data in maps]
-        else:
-            self._value_starts = _starts(arrays, 3, self._dtype.itemsize)
+        items = functools.partial(_Items, name, files)
+        self._list_offsets = items(1, _OFFSET)
+        self._words = _few_words(self._arrays) if self._dtype == _BYTES else None
+        self._first_codes = _ends(self._num_values)[:-1]
+        self._values = items(3, _OFFSET if self._dtype == _BYTES else self._dtype)
+        self._bytes = items(4, np.dtype(np.uint8))
 
     def cells(self, blocks: np.ndarray, within: np.ndarray) -> Cells:
         lengths, blocks, within = self._values_in(blocks, within)
-        indices = self._value_starts.take(blocks) + within
         if self._words:
             words, codes = self._words
-            return Cells(words, lengths, codes.take(indices))
+            return Cells(words, lengths, codes.take(self._first_codes.take(blocks) + within))
         if self._dtype == _BYTES:
-            return Cells(self._bytes(indices, blocks), lengths)
-        return Cells(_memory(self._dtype).take(indices), lengths)
+            return Cells(self._slices(blocks, within), lengths)
+        return Cells(self._values.take(blocks, within), lengths)
 
     def missing(self, blocks: np.ndarray, within: np.ndarray) -> np.ndarray:
         answer = np.empty(len(blocks), np.bool_)
@@ -149,23 +163,102 @@ class _Table:
         if length is not None:
             values = np.add.outer(within * length, np.arange(length)).ravel()
             return length, np.repeat(blocks, length), values
-        indices = self._list_starts.take(blocks) + within
-        starts = _memory(_OFFSET).take(indices)
-        lengths = _memory(_OFFSET).take(indices + 1) - starts
+        starts, ends = self._limits(self._list_offsets, blocks, within, self._num_values)
+        lengths = ends - starts
         return lengths, np.repeat(blocks, lengths), spread(starts, lengths)
 
-    def _bytes(self, indices: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+    def _slices(self, blocks: np.ndarray, within: np.ndarray) -> np.ndarray:
         """Slices of the mapped files: the fastest way to bytes, however long they are."""
-        firsts = self._byte_starts.take(blocks)
-        starts = (_memory(_OFFSET).take(indices) + firsts).tolist()
-        ends = (_memory(_OFFSET).take(indices + 1) + firsts).tolist()
+        starts, ends = self._limits(self._values, blocks, within, self._bytes.sizes)
+        firsts = self._bytes.starts.take(blocks)
         maps = self._maps
         values = np.empty(len(starts), _BYTES)
         values[:] = [
             maps[block][start:end]
-            for block, start, end in zip(blocks.tolist(), starts, ends, strict=True)
+            for block, start, end in zip(
+                blocks.tolist(), (starts + firsts).tolist(), (ends + firsts).tolist(), strict=True
+            )
         ]
         return values
+
+    def _limits(
+        self, offsets: "_Items", blocks: np.ndarray, within: np.ndarray, sizes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Where some lists or words begin and end, which is within the `sizes` of their blocks."""
+        starts, ends = offsets.take(blocks, within), offsets.take(blocks, within + 1)
+        if np.any((starts < 0) | (starts > ends) | (ends > sizes.take(blocks))):
+            raise BadData(
+                f"The columns of the feature {self._name!r} have changed since they were opened: "
+                "offsets in them point outside of their block. Do not write to files that are "
+                "being read; delete the folder `columns` beside the splits, and read them again."
+            )
+        return starts, ends
+
+
+class _Items:
+    """The numbers in one buffer of a column's arrays, in all blocks of all files."""
+
+    def __init__(
+        self,
+        name: str,
+        files: Sequence[tuple[ColumnFile, Sequence[pa.RecordBatch]]],
+        number: int,
+        dtype: np.dtype,
+    ) -> None:
+        views, starts, sizes = [], [], []
+        for file, blocks in files:
+            has_column = _has_type(file.schema, name)
+            # Where the file has no such column, all lists are empty: their offsets are 0.
+            nothing = np.zeros(BLOCK_ROWS + 1, dtype)
+            views.append(_view(file.buffer, dtype) if has_column else nothing)
+            for block in blocks:
+                buffers = _column(block, name).buffers() if has_column else []
+                buffer = buffers[number] if number < len(buffers) else None
+                starts.append(_start(buffer, file.buffer) // dtype.itemsize)
+                sizes.append(buffer.size // dtype.itemsize if buffer else 0)
+        self._views = views
+        self._first_blocks = _ends([len(blocks) for _, blocks in files])
+        self.starts = np.array(starts)
+        """Where the buffer of each block begins in its file."""
+        self.sizes = np.array(sizes)
+
+    def take(self, blocks: np.ndarray, within: np.ndarray) -> np.ndarray:
+        """The number at each place; what lies outside of a file is an IndexError."""
+        indices = self.starts.take(blocks) + within
+        limits = itertools.pairwise(blocks.searchsorted(self._first_blocks).tolist())
+        parts = [
+            view.take(indices[start:end])
+            for view, (start, end) in zip(self._views, limits, strict=True)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _view(buffer: pa.Buffer, dtype: np.dtype) -> np.ndarray:
+    return np.frombuffer(buffer, dtype, buffer.size // dtype.itemsize)
+
+
+def _start(buffer: pa.Buffer | None, file: pa.Buffer) -> int:
+    """How far from the beginning of a file a buffer begins, which Arrow has found in it."""
+    if not buffer:
+        return 0
+    start = buffer.address - file.address
+    assert 0 <= start <= file.size - buffer.size, "Arrow has copied a buffer of a mapped file"
+    return start
+
+
+def _column(block: pa.RecordBatch, name: str) -> pa.Array:
+    """A column of a block; without a type if it has none of this name."""
+    place = block.schema.get_field_index(name)
+    return pa.nulls(block.num_rows) if place < 0 else block.column(place)
+
+
+def _has_type(schema: pa.Schema, name: str) -> bool:
+    place = schema.get_field_index(name)
+    return place >= 0 and not pa.types.is_null(schema.field(place).type)
+
+
+def _num_values(array: pa.Array) -> int:
+    return 0 if pa.types.is_null(array.type) else len(array.values)
 
 
 def _few_words(arrays: Sequence[pa.Array]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -195,28 +288,6 @@ def _scratch(num_codes: int) -> np.ndarray:
         return np.empty(0, np.uint16)
     with tempfile.TemporaryFile() as file:
         return np.memmap(file, np.uint16, "w+", shape=num_codes)
-
-
-@functools.cache
-def _memory(dtype: np.dtype) -> np.ndarray:
-    """All addresses of the process as items of one type; only what is mapped may be read."""
-    every: Any = (ctypes.c_char * (_HIGHEST - _LOWEST)).from_address(_LOWEST)
-    return np.frombuffer(every, dtype)
-
-
-def _address(data: Any) -> int:
-    """The index of the first byte of a buffer in `_memory`."""
-    return np.frombuffer(data, np.uint8).ctypes.data - _LOWEST
-
-
-def _starts(arrays: Sequence[pa.Array], number: int, size: int) -> np.ndarray:
-    """For each array where in `_memory` a buffer begins, in items of `size` bytes; 0 if empty."""
-    buffers = [array.buffers() for array in arrays]
-    return np.array([_address(one[number]) // size if _has(one, number) else 0 for one in buffers])
-
-
-def _has(buffers: Sequence[pa.Buffer | None], number: int) -> bool:
-    return len(buffers) > number and bool(buffers[number])
 
 
 def _same_length(arrays: Sequence[pa.Array]) -> int | None:
