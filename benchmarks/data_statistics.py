@@ -13,7 +13,7 @@ from stoker.components.schema_gen import SchemaExecutor, SchemaGen
 from stoker.components.statistics_gen import StatisticsExecutor, StatisticsGen
 from stoker.data import columns  # noqa: F401 - as a worker has them
 from stoker.dsl import Channel
-from stoker.statistics import schema, statistics  # noqa: F401
+from stoker.statistics import compute, data_schema  # noqa: F401
 
 
 def main(folder: str) -> None:

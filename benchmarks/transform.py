@@ -79,8 +79,8 @@ def run_side(side: str, folder: str, workers: int) -> Times:
 
 
 def ours(folder: str, workers: int) -> Times:
-    from stoker.transform.engine import Dataset, Pool, analyze, trace, transform
-    from stoker.transform.records import read_share, write_share
+    from stoker.transform.example_batches import read_share, write_share
+    from stoker.transform.local_engine import Dataset, Pool, analyze, trace, transform
 
     schema, graph_dir = make_schema(), os.path.join(folder, "ours")
     read = functools.partial(read_share, [os.path.join(folder, "Split-raw")], schema)

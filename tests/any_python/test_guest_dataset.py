@@ -10,7 +10,7 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.public.tfxio import RecordBatchesOptions, TensorFlowDatasetOptions
 
 from stoker.any_python import dataset as guest
-from stoker.data import dataset as ours
+from stoker.data import accessor as ours
 
 pytestmark = pytest.mark.tf
 

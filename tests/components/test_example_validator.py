@@ -13,7 +13,7 @@ from stoker.dsl import Channel, Pipeline
 from stoker.errors import BadData, StepFailed
 from stoker.runner import LocalDagRunner
 from stoker.statistics.anomalies import read_anomalies
-from stoker.statistics.statistics import compute_statistics, write_statistics
+from stoker.statistics.compute import compute_statistics, write_statistics
 
 BYTES = pa.large_list(pa.large_binary())
 SCHEMA = """

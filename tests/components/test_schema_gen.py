@@ -17,8 +17,8 @@ from stoker.components.schema_gen import (
 from stoker.components.statistics_gen import StatisticsExecutor, StatisticsGen
 from stoker.dsl import Channel
 from stoker.errors import BadData
-from stoker.statistics.schema import read_schema
-from stoker.statistics.statistics import compute_statistics, read_statistics, write_statistics
+from stoker.statistics.compute import compute_statistics, read_statistics, write_statistics
+from stoker.statistics.data_schema import read_schema
 
 CSV = "id,name\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(30))
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tfx_bsl.coders import example_coder
 
 from stoker.data.columns import num_examples
-from stoker.data.decode import read_table
+from stoker.data.decode import decode
 from stoker.data.encode import encode
 from stoker.data.shards import Block, write_splits
+from stoker.data.tfrecord import read_records
 
 pytestmark = pytest.mark.tf
 
@@ -92,7 +93,8 @@ def test_what_tfx_writes_is_read(tmp_path, compression):
         for record in records:
             writer.write(record)
     assert num_examples(path) == len(EXTREMES)
-    found = read_table(path).select(list(KINDS)).to_pylist()
+    (batch,) = decode(read_records(path))
+    found = batch.select(list(KINDS)).to_pylist()
     assert shown(found) == shown(batch_of(EXTREMES).to_pylist())
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stoker.data.row_order import Position, RowOrder, interleaved
+from stoker.data.row_order import Position, RowOrder, interleave_rows
 
 
 def test_every_epoch_has_every_row_once_in_an_order_of_its_own():
@@ -43,10 +43,10 @@ def test_without_a_seed_rows_are_in_the_order_of_the_files():
 
 
 def test_files_are_read_in_turn_and_replaced_at_their_end():
-    assert interleaved([3, 5, 2, 4, 0, 3], 2).tolist() == [
+    assert interleave_rows([3, 5, 2, 4, 0, 3], 2).tolist() == [
         *[0, 3, 1, 4, 2, 5, 6, 8, 7, 9, 10, 11, 14, 12, 15, 13, 16]
     ]
-    assert interleaved([3, 5], 1) is None
+    assert interleave_rows([3, 5], 1) is None
 
 
 def test_a_position_moves_on_by_batches():

@@ -8,10 +8,10 @@ from stoker.data import seeds
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
-    monkeypatch.setattr(seeds, "_given", [])
-    seeds._drawn.cache_clear()
+    monkeypatch.setattr(seeds, "_entropy_given", [])
+    seeds._draw.cache_clear()
     yield
-    seeds._drawn.cache_clear()
+    seeds._draw.cache_clear()
 
 
 def drawn(number=3):
@@ -38,6 +38,6 @@ def test_all_workers_of_a_gang_shuffle_alike(monkeypatch):
         cluster = f'{{"worker": ["a:{port}", "b:{port}"]}}'
         config = f'{{"cluster": {cluster}, "task": {{"type": "worker", "index": {index}}}}}'
         monkeypatch.setenv("TF_CONFIG", config)
-        seeds._drawn.cache_clear()
+        seeds._draw.cache_clear()
         found.append(seeds.entropy())
     assert found[0] == found[1] != found[2]

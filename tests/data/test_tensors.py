@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensorflow_metadata.proto.v0 import schema_pb2
-from test_dataset import contents, dataset, ids, theirs
+from test_accessor import contents, dataset, ids, theirs
 
 from stoker.data.columns import ColumnWriter, columns_path
 from stoker.data.encode import encode
@@ -238,7 +238,7 @@ import time
 import tensorflow as tf
 from tfx_bsl.public.tfxio import TensorFlowDatasetOptions
 
-from stoker.data.dataset import tf_dataset_factory
+from stoker.data.accessor import tf_dataset_factory
 from stoker.data.gather import RowReader
 
 halves = [tf.config.LogicalDeviceConfiguration()] * 2
@@ -285,7 +285,7 @@ def test_two_workers_share_the_batches(many, schema):
 
 def test_a_parameter_servers_workers_read_records(many, schema, monkeypatch):
     monkeypatch.setenv("TF_CONFIG", '{"cluster": {"ps": ["a:1"], "worker": ["b:1"]}}')
-    monkeypatch.setattr("stoker.data.dataset.columns_for", None)
+    monkeypatch.setattr("stoker.data.accessor.columns_for", None)
     assert sorted(ids(dataset(many, schema, batch_size=30))) == list(range(1000))
 
 

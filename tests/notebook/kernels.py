@@ -8,7 +8,7 @@ SECONDS = 60
 
 
 @dataclass
-class Shown:
+class ArtifactView:
     """What a notebook shows below a cell that was run."""
 
     printed: dict[str, str] = field(default_factory=lambda: {"stdout": "", "stderr": ""})
@@ -33,7 +33,7 @@ class Kernel:
 
     def run(self, code, interrupt_at=None):
         """Run a cell; interrupt the kernel when it has printed `interrupt_at`."""
-        shown = Shown()
+        shown = ArtifactView()
         awaited = [interrupt_at] if interrupt_at else []
 
         def take(message):

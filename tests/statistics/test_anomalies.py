@@ -15,7 +15,7 @@ from stoker.statistics.anomalies import (
     read_anomalies,
     write_anomalies,
 )
-from stoker.statistics.statistics import compute_statistics
+from stoker.statistics.compute import compute_statistics
 
 INTS = pa.large_list(pa.int64())
 FLOATS = pa.large_list(pa.float32())

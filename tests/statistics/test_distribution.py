@@ -133,4 +133,4 @@ def test_infinities_have_buckets_of_their_own():
 
 
 def test_a_summary_of_nothing_is_empty():
-    assert len(Summary.empty().merged(Summary.empty()).values) == 0
+    assert len(Summary.empty().merge(Summary.empty()).values) == 0

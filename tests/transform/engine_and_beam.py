@@ -12,7 +12,7 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 
 from stoker.data.encode import encode
-from stoker.transform.engine import Dataset, Pool, analyze, trace, transformed
+from stoker.transform.local_engine import Dataset, Pool, analyze, apply_graph, trace
 
 SCHEMA = """
 feature { name: "id" type: INT presence { min_fraction: 1 } shape {} }
@@ -113,7 +113,7 @@ def run_locally(function, batches, folder, *, spans=None, pool=None, compat_v1=F
     )
     datasets = [dataset("all", batches)] if spans is None else spans
     analyze(traced, datasets, graph_dir, pool=pool or Pool(1), **cache)
-    made = transformed(graph_dir, batches, schema=make_schema())
+    made = apply_graph(graph_dir, batches, schema=make_schema())
     return graph_dir, [record for batch in made for record in encode(batch).to_pylist()]
 
 

@@ -6,7 +6,7 @@ import traceback
 import pytest
 from engine_and_beam import make_schema
 
-from stoker.transform.engine import beam_only, trace
+from stoker.transform.local_engine import beam_only, trace
 
 pytestmark = pytest.mark.tf
 

@@ -17,7 +17,7 @@ from stoker.data.tfrecord import write_records
 from stoker.dsl import Pipeline
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
-from stoker.statistics.schema import write_schema
+from stoker.statistics.data_schema import write_schema
 from stoker.user_code.fn_args import _columns_dir, get_common_fn_args
 
 MODULE = """

@@ -24,10 +24,10 @@ from stoker.artifacts import (
 from stoker.data.encode import encode
 from stoker.data.tfrecord import write_records
 from stoker.statistics.anomalies import find_anomalies, write_anomalies
-from stoker.statistics.schema import infer_schema, write_schema
-from stoker.statistics.statistics import compute_statistics, write_statistics
+from stoker.statistics.compute import compute_statistics, write_statistics
+from stoker.statistics.data_schema import infer_schema, write_schema
 from stoker.views.html import html_page, html_view
-from stoker.views.tables import tables_of
+from stoker.views.tables import make_tables
 
 EVIL = "<script>alert('ü')</script>"
 BATCH = pa.record_batch(
@@ -170,7 +170,7 @@ def test_statistics_have_a_card_for_every_feature(artifacts):
 
 
 def test_anomalies_are_told_by_split(artifacts):
-    train, evaluation = tables_of(artifacts["anomalies"])
+    train, evaluation = make_tables(artifacts["anomalies"])
     assert train.title == "train: 1 anomaly"
     assert train.rows == [("gone", "Column dropped", "No example has this feature.")]
     assert evaluation.rows == [("(examples)", "No examples", "There is no example in this split.")]

@@ -49,7 +49,7 @@ def check(file: str, as_json: bool) -> int:
     Nothing is run. The local files that it imports and the modules that it names are read, too.
     """
     files = _files_to_check(file)
-    problems = sorted(problem for path in files for problem in _checked(path))
+    problems = sorted(problem for path in files for problem in _check_file(path))
     keras = {
         path: choose_keras(path, environ=users_environ())
         for path in files
@@ -103,7 +103,7 @@ def _modules_named_in(tree: ast.Module, folder: str) -> list[str]:
     return [path for path in named if os.path.isfile(path)]
 
 
-def _checked(path: str) -> list[Problem]:
+def _check_file(path: str) -> list[Problem]:
     with open(path, "rb") as file:
         source = file.read()
     try:

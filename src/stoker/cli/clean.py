@@ -19,7 +19,7 @@ from stoker.metadata.store import Store
 from stoker.storage.locks import is_dir_held, is_locked
 from stoker.storage.root import Root, manifest_file, output_dir
 
-__all__ = ["Leftover", "clean", "leftovers"]
+__all__ = ["Leftover", "clean", "find_leftovers"]
 
 # A run that is just starting has made its lock file, and holds it a moment later.
 _STARTING_SECONDS = 60
@@ -43,7 +43,7 @@ def clean(store: Store, dry_run: bool, as_json: bool) -> int:
 
     Published outputs stay, and so does all that a running run is writing.
     """
-    found = list(leftovers(store))
+    found = list(find_leftovers(store))
     if not dry_run:
         for one in found:
             _remove(one.path)
@@ -66,7 +66,7 @@ def clean(store: Store, dry_run: bool, as_json: bool) -> int:
     return 0
 
 
-def leftovers(store: Store) -> Iterator[Leftover]:
+def find_leftovers(store: Store) -> Iterator[Leftover]:
     """Everything in the store's pipeline roots that may be removed."""
     known = [Root(path) for path in roots(store)]
     kept = {output_dir(one.uri) for one in store.artifacts(states=(State.LIVE, State.PENDING))}

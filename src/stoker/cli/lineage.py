@@ -77,16 +77,16 @@ class _Tree:
         self._executions = {one.id: one for one in found.executions}
         self._events = found.events
         self._to, self._from = (_USED, _MADE) if down else (_MADE, _USED)
-        self._drawn: set[tuple[str, int]] = set()
+        self._draw: set[tuple[str, int]] = set()
 
     def lines(self, artifact_id: int) -> Iterator[str]:
         """The tree, line by line."""
         root = self._artifact(artifact_id, "")
         yield root.text
-        yield from _drawn(root.below, "")
+        yield from _draw(root.below, "")
 
     def _artifact(self, artifact_id: int, key: str) -> _Branch:
-        text = _shown(self._artifacts[artifact_id], key)
+        text = _describe(self._artifacts[artifact_id], key)
         steps = [
             event.execution_id
             for event in self._events
@@ -110,18 +110,18 @@ class _Tree:
 
     def _is_drawn(self, kind: str, id_: int) -> bool:
         """Whether it was drawn before; from now on it is."""
-        before = len(self._drawn)
-        self._drawn.add((kind, id_))
-        return len(self._drawn) == before
+        before = len(self._draw)
+        self._draw.add((kind, id_))
+        return len(self._draw) == before
 
 
-def _shown(artifact: Artifact, key: str) -> str:
+def _describe(artifact: Artifact, key: str) -> str:
     named = f"{key}: " if key else ""
     return f"{named}{artifact.type_name} {artifact.id}  {readable_path(artifact.uri)}"
 
 
-def _drawn(branches: list[_Branch], indent: str) -> Iterator[str]:
+def _draw(branches: list[_Branch], indent: str) -> Iterator[str]:
     for position, branch in enumerate(branches, start=1):
         last = position == len(branches)
         yield f"{indent}{'└─' if last else '├─'} {branch.text}"
-        yield from _drawn(branch.below, indent + ("   " if last else "│  "))
+        yield from _draw(branch.below, indent + ("   " if last else "│  "))

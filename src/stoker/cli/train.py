@@ -102,7 +102,7 @@ def train(
         data=os.path.abspath(data),
         train_args=TrainArgs(num_steps=steps),
         eval_args=EvalArgs(num_steps=eval_steps),
-        hyperparameters={key: _parsed(text) for key, text in hyperparameters.items()},
+        hyperparameters={key: _parse_hyperparameter(text) for key, text in hyperparameters.items()},
         root=os.path.abspath(root or os.path.join("out", name)),
         keras=int(keras) if keras else None,
         python=python,
@@ -203,7 +203,7 @@ def _import_splits(data: str, splits: list[str]) -> Importer:
     return Importer(source_uri=data, artifact_type=Examples, properties=named).with_id("examples")
 
 
-def _parsed(text: str) -> Any:
+def _parse_hyperparameter(text: str) -> Any:
     """A hyperparameter's value: a number, true, a list as JSON has them, or else the text."""
     try:
         return json.loads(text)

@@ -18,7 +18,7 @@ from stoker.metadata.store import Store
 from stoker.storage.manifest import FileEntry, Manifest
 from stoker.storage.root import manifest_file, output_dir
 
-__all__ = ["Damage", "damage", "verify"]
+__all__ = ["Damage", "find_damage", "verify"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
     wanted = [find_artifact(store, one) for one in artifacts] or store.artifacts()
     sealed = [one for one in wanted if _is_sealed(one)]
     with ThreadPoolExecutor(max_workers=8) as pool:
-        found = [wrong for many in pool.map(damage, sealed) for wrong in many]
+        found = [wrong for many in pool.map(find_damage, sealed) for wrong in many]
     if as_json:
         print_json(
             {
@@ -73,7 +73,7 @@ def _verdict(num_compared: int, num_others: int, found: list[Damage]) -> str:
     return f"{num_damaged} of {num_compared} artifacts are damaged{others}."
 
 
-def damage(artifact: Artifact) -> list[Damage]:
+def find_damage(artifact: Artifact) -> list[Damage]:
     """Every file of an artifact that is missing, or is not what it was."""
     path = manifest_file(artifact.uri)
     if not os.path.exists(path):

@@ -135,7 +135,7 @@ def _splits(
     examples: Sequence[Artifact], exec_properties: Mapping[str, Any]
 ) -> dict[str, list[str]]:
     """The files of each split that is asked for."""
-    from stoker.data.files import matching_files
+    from stoker.data.input_files import matching_files
 
     given = exec_properties.get("data_spec") or "{}"
     wanted = json_format.Parse(given, bulk_inferrer_pb2.DataSpec()).example_splits

@@ -259,7 +259,7 @@ def _folder(spec: ModelSpec, model: Artifact) -> str:
 
 
 def _files(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
-    from stoker.data.files import matching_files
+    from stoker.data.input_files import matching_files
 
     return [
         path
@@ -270,7 +270,7 @@ def _files(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
 
 
 def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
-    from stoker.statistics.schema import SCHEMA_FILE
+    from stoker.statistics.data_schema import SCHEMA_FILE
 
     schemas = input_dict.get("schema")
     return os.path.join(schemas[0].uri, SCHEMA_FILE) if schemas else None

@@ -54,7 +54,7 @@ class ExampleValidator(BaseComponent):
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.example_validator:ValidatorExecutor")
     TYPE_NAME = "tfx.components.example_validator.component.ExampleValidator"
     BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.statistics.anomalies", "stoker.statistics.schema")
+    PRELOAD = ("stoker.statistics.anomalies", "stoker.statistics.data_schema")
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ def _find(
 ) -> "dict[str, anomalies_pb2.Anomalies]":
     """The anomalies of each split."""
     from stoker.statistics.anomalies import find_anomalies
-    from stoker.statistics.schema import read_schema
+    from stoker.statistics.data_schema import read_schema
 
     schema = read_schema(only_file(input_dict["schema"][0].uri))
     return {
@@ -138,7 +138,7 @@ def _statistics(
     artifacts: list[Artifact] | None, split: str
 ) -> "statistics_pb2.DatasetFeatureStatisticsList | None":
     """The statistics of a split, or of the only one there is, if there are any."""
-    from stoker.statistics.statistics import STATISTICS_FILE, read_statistics
+    from stoker.statistics.compute import STATISTICS_FILE, read_statistics
 
     if not artifacts:
         return None
@@ -150,9 +150,9 @@ def _statistics(
 
 
 def _summary(anomalies: "anomalies_pb2.Anomalies") -> str:
-    from stoker.statistics.anomalies import told
+    from stoker.statistics.anomalies import describe_anomalies
 
-    lines = told(anomalies)
+    lines = describe_anomalies(anomalies)
     if not lines:
         return "as the schema says."
     count = "1 anomaly" if len(lines) == 1 else f"{len(lines)} anomalies"

@@ -131,7 +131,7 @@ def _requests(
     input_dict: Artifacts, folder: str, asked: infra_validator_pb2.RequestSpec
 ) -> "list[Request]":
     """The first examples of the split, for each signature that is to be called."""
-    from stoker.data.files import matching_files
+    from stoker.data.input_files import matching_files
     from stoker.data.tfrecord import read_records
     from stoker.models.model_servers import requests_for
 

@@ -46,7 +46,7 @@ class SchemaGen(BaseComponent):
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.schema_gen:SchemaExecutor")
     TYPE_NAME = "tfx.components.schema_gen.component.SchemaGen"
     BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.statistics.schema", "stoker.statistics.statistics")
+    PRELOAD = ("stoker.statistics.data_schema", "stoker.statistics.compute")
 
     def __init__(
         self,
@@ -75,8 +75,8 @@ class SchemaExecutor(BaseExecutor):
     ) -> None:
         from tensorflow_metadata.proto.v0 import statistics_pb2
 
-        from stoker.statistics.schema import SCHEMA_FILE, infer_schema, write_schema
-        from stoker.statistics.statistics import STATISTICS_FILE, read_statistics
+        from stoker.statistics.compute import STATISTICS_FILE, read_statistics
+        from stoker.statistics.data_schema import SCHEMA_FILE, infer_schema, write_schema
 
         (statistics,), (schema,) = input_dict["statistics"], output_dict["schema"]
         assert isinstance(statistics, ExampleStatistics)
@@ -113,7 +113,7 @@ class ImportSchemaGen(BaseComponent):
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.schema_gen:ImportSchemaExecutor")
     TYPE_NAME = "tfx.components.schema_gen.import_schema_gen.component.ImportSchemaGen"
     BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.statistics.schema",)
+    PRELOAD = ("stoker.statistics.data_schema",)
 
     def __init__(
         self, schema_file: str | RuntimeParameter, *, instance_name: str | None = None
@@ -135,7 +135,7 @@ class ImportSchemaExecutor(BaseExecutor):
     ) -> None:
         import shutil
 
-        from stoker.statistics.schema import SCHEMA_FILE, read_schema
+        from stoker.statistics.data_schema import SCHEMA_FILE, read_schema
 
         (schema,) = output_dict["schema"]
         read_schema(exec_properties["schema_file"])

@@ -41,7 +41,7 @@ class StatisticsGenSpec(ComponentSpec):
 class StatisticsGen(BaseComponent):
     """Counts, histograms and top values of every feature.
 
-    `stats_options` is a dict with fields of `stoker.statistics.statistics.StatisticsOptions`, which
+    `stats_options` is a dict with fields of `stoker.statistics.compute.StatisticsOptions`, which
     are fields of TFDV's StatsOptions. `input_data` is an old name of `examples`.
     """
 
@@ -49,7 +49,7 @@ class StatisticsGen(BaseComponent):
     EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.statistics_gen:StatisticsExecutor")
     TYPE_NAME = "tfx.components.statistics_gen.component.StatisticsGen"
     BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.data.columns", "stoker.statistics.statistics")
+    PRELOAD = ("stoker.data.columns", "stoker.statistics.compute")
 
     def __init__(
         self,
@@ -84,13 +84,13 @@ class StatisticsExecutor(BaseExecutor):
         output_dict: dict[str, list[Artifact]],
         exec_properties: dict[str, Any],
     ) -> None:
-        from stoker.statistics.schema import read_schema
-        from stoker.statistics.statistics import (
+        from stoker.statistics.compute import (
             STATISTICS_FILE,
             StatisticsOptions,
             compute_statistics,
             write_statistics,
         )
+        from stoker.statistics.data_schema import read_schema
 
         options = StatisticsOptions(**json.loads(exec_properties.get("stats_options_json") or "{}"))
         schemas = [read_schema(only_file(one.uri)) for one in input_dict.get("schema") or ()]
@@ -109,7 +109,7 @@ class StatisticsExecutor(BaseExecutor):
 def _batches(folder: str) -> "Iterator[pa.RecordBatch]":
     """The examples of a split, one shard after the other, so that only one is in memory."""
     from stoker.data.columns import read_batches
-    from stoker.data.files import matching_files
+    from stoker.data.input_files import matching_files
 
     for shard in matching_files(os.path.join(folder, "*")):
         yield from read_batches([shard])

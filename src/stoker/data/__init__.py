@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.Examples in and out: files to Arrow record batches, batches to records, records to tensors.
 
-files ─ csv, parquet, json_lines ─▶ record batches ─ encode ─▶ records ─ shards, split ─▶ both of:
-    Split-<name>/*.gz, columns/Split-<name>/*.arrow
-Split-<name>/*.gz ─ tfrecord ─▶ records ─ decode ─▶ record batches ─▶ statistics ─▶ schema
-statistics, schema ─ anomalies ─▶ what is not as the schema says
-columns/Split-<name>/*.arrow ─ columns ─▶ row_order, gather ─▶ tensors: what `dataset` gives
-Split-<name>/*.gz ─ dataset ─▶ the same, where there are no columns
+input_files ─ csv, parquet, json_lines ─▶ record batches ─ encode ─▶ records ─ shards, split ─▶
+    Split-<name>/*.gz, and columns/Split-<name>/*.arrow beside them
+Split-<name>/*.gz ─ tfrecord ─▶ records ─ decode ─▶ record batches
+columns/Split-<name>/*.arrow ─ columns ─▶ row_order, gather ─▶ tensors: what `accessor` gives
+Split-<name>/*.gz ─ accessor ─▶ the same, where there are no columns; background_columns makes them
 
-Only `dataset`, `parsing` and `tensors` import TensorFlow; importing the package imports none of
+To read a new input format: write `x.py` beside csv.py, and name it in components/example_gen.
+
+Only `accessor`, `parsing` and `tensors` import TensorFlow; importing the package imports none of
 them.
 """

@@ -70,7 +70,7 @@ class ShardIdentity:
             crc32c=_file_checksum(shard),
         )
 
-    def is_that_of(self, shard: str) -> bool:
+    def matches(self, shard: str) -> bool:
         """Whether a file is still the shard that these columns were made of."""
         found = os.stat(shard)
         if found.st_size != self.size:
@@ -124,8 +124,8 @@ class ColumnWriter:
             self._write_block(BLOCK_ROWS)
 
     def _write_block(self, num_rows: int) -> None:
-        tables = [pa.Table.from_batches([_canonical(batch)]) for batch in self._pending]
-        table = _concatenated(tables, self._path)
+        tables = [pa.Table.from_batches([_canonicalize(batch)]) for batch in self._pending]
+        table = _concatenate(tables, self._path)
         block, rest = table.slice(0, num_rows), table.slice(num_rows)
         self._pending = rest.to_batches() if rest.num_rows else []
         self._num_pending = rest.num_rows
@@ -199,7 +199,7 @@ class ColumnFile:
             end = json.loads(says[_SHARD])
             self.num_rows = int(end.pop("num_rows"))
             identity = ShardIdentity(**end)
-        if not identity.is_that_of(shard):
+        if not identity.matches(shard):
             raise DamagedColumns(f"{path} holds the columns of another {os.path.basename(shard)}")
         self._checked: set[int] = set()
 
@@ -231,7 +231,7 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _canonical(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _canonicalize(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same columns, sorted, as lists with the value types that an example can hold."""
     names = sorted(batch.schema.names)
     if batch.num_rows and not names:
@@ -260,7 +260,7 @@ def union(schemas: list[pa.Schema], path: str) -> pa.Schema:
     return pa.schema(sorted(fields, key=lambda field: field.name))
 
 
-def _concatenated(tables: list[pa.Table], path: str) -> pa.Table:
+def _concatenate(tables: list[pa.Table], path: str) -> pa.Table:
     if not tables:
         return pa.table({})
     try:

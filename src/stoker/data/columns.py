@@ -33,9 +33,8 @@ from stoker.data.column_file import (
     union,
 )
 from stoker.data.decode import decode
-from stoker.data.files import matching_files
+from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
-from stoker.errors import BadData
 
 __all__ = [
     "BLOCK_ROWS",
@@ -110,11 +109,11 @@ class Columns:
     def _rebuild(self, shard: int, damage: DamagedColumns) -> None:
         _say(f"{damage}. It is rebuilt from {self.shards[shard]}.")
         if self._cache_dir:
-            self.files[shard] = _decoded(self.shards[shard], self._cache_dir)
+            self.files[shard] = _decode_shard(self.shards[shard], self._cache_dir)
             return
         with tempfile.TemporaryDirectory(prefix="stoker-columns-") as folder:
             # A file that is mapped lives on when its name is gone.
-            self.files[shard] = _decoded(self.shards[shard], folder)
+            self.files[shard] = _decode_shard(self.shards[shard], folder)
 
 
 def read_columns(
@@ -126,10 +125,10 @@ def read_columns(
     """
     files = []
     for shard in shards:
-        file = _found(shard, cache_dir)
+        file = _find_columns(shard, cache_dir)
         if file is None and decode_missing and cache_dir:
             try:
-                file = _decoded(shard, cache_dir)
+                file = _decode_shard(shard, cache_dir)
             except _NoRoom as error:
                 _say(str(error))
         if file is None:
@@ -146,7 +145,7 @@ def read_batches(shards: Sequence[str], cache_dir: str | None = None) -> Iterato
     columns = read_columns(shards, cache_dir)
     if columns is not None:
         return columns.blocks()
-    return itertools.chain.from_iterable(map(_records_decoded, shards))
+    return itertools.chain.from_iterable(map(_decode_records, shards))
 
 
 def num_examples(file_patterns: str | Sequence[str]) -> int:
@@ -158,7 +157,7 @@ class _NoRoom(Exception):
     """The cache cannot take columns: its disk is nearly full, or not writable."""
 
 
-def _found(shard: str, cache_dir: str | None) -> ColumnFile | None:
+def _find_columns(shard: str, cache_dir: str | None) -> ColumnFile | None:
     paths = [columns_path(shard), *([_cached_path(shard, cache_dir)] if cache_dir else [])]
     for path in filter(os.path.exists, paths):
         try:
@@ -173,11 +172,11 @@ def _cached_path(shard: str, cache_dir: str) -> str:
     return os.path.join(cache_dir, f"{digest[:32]}.arrow")
 
 
-def _decoded(shard: str, cache_dir: str) -> ColumnFile:
+def _decode_shard(shard: str, cache_dir: str) -> ColumnFile:
     path = _cached_path(shard, cache_dir)
     try:
         with ColumnWriter(shard, path) as writer:
-            for batch in _records_decoded(shard):
+            for batch in _decode_records(shard):
                 writer.write(batch)
                 if shutil.disk_usage(cache_dir).free < _ROOM_TO_LEAVE:
                     raise _NoRoom(f"{cache_dir} has no room for the columns of {shard}.")
@@ -186,15 +185,12 @@ def _decoded(shard: str, cache_dir: str) -> ColumnFile:
     return ColumnFile(path, shard)
 
 
-def _records_decoded(shard: str) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from decode(read_records(shard))
-    except BadData as error:
-        raise BadData(f"{shard}: {error}") from error
+def _decode_records(shard: str) -> Iterator[pa.RecordBatch]:
+    return decode(read_records(shard), path=shard)
 
 
 def _num_records(shard: str) -> int:
-    file = _found(shard, None)
+    file = _find_columns(shard, None)
     return file.num_rows if file else sum(1 for _ in read_records(shard))
 
 

@@ -21,10 +21,10 @@ import pyarrow.csv as arrow_csv
 from isal import isal_zlib
 
 from stoker.data.encode import as_lists
-from stoker.data.files import open_any
+from stoker.data.input_files import open_any
 from stoker.errors import BadData
 
-__all__ = ["Kind", "Surprise", "Table", "columns_of", "guess", "read_cells", "scan"]
+__all__ = ["CsvLayout", "Kind", "Surprise", "columns_of", "guess", "read_cells", "scan"]
 
 _BLOCK_BYTES = 4 << 20
 _BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each column
@@ -53,7 +53,7 @@ class Surprise(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class CsvLayout:
     """What there is to know about some files before their values are read."""
 
     kinds: dict[str, Kind]
@@ -62,38 +62,38 @@ class Table:
     """How much of a file is read at once: no row is longer."""
 
 
-def guess(files: Sequence[str]) -> Table:
+def guess(files: Sequence[str]) -> CsvLayout:
     """What the first rows suggest; what is made of the cells then may be a Surprise."""
-    table = _unknown(files)
+    table = _start_layout(files)
     first_cells = itertools.islice(read_cells(files, table), 1)
-    return _widened(table, first_cells)
+    return _widen(table, first_cells)
 
 
-def scan(files: Sequence[str]) -> Table:
+def scan(files: Sequence[str]) -> CsvLayout:
     """What all rows say; no row is a Surprise then."""
-    table = _unknown(files)
+    table = _start_layout(files)
     while True:
         try:
-            return _widened(table, read_cells(files, table))
+            return _widen(table, read_cells(files, table))
         except Surprise:
-            table = Table(kinds=table.kinds, block_bytes=8 * table.block_bytes)
+            table = CsvLayout(kinds=table.kinds, block_bytes=8 * table.block_bytes)
 
 
-def _unknown(files: Sequence[str]) -> Table:
+def _start_layout(files: Sequence[str]) -> CsvLayout:
     names = _read_header(files[0])
     block_bytes = max(_BLOCK_BYTES, min(len(names) * _BYTES_PER_COLUMN, 8 * _BLOCK_BYTES))
-    return Table(kinds=dict.fromkeys(names, Kind.EMPTY), block_bytes=block_bytes)
+    return CsvLayout(kinds=dict.fromkeys(names, Kind.EMPTY), block_bytes=block_bytes)
 
 
-def _widened(table: Table, batches: Iterable[pa.RecordBatch]) -> Table:
+def _widen(table: CsvLayout, batches: Iterable[pa.RecordBatch]) -> CsvLayout:
     kinds = dict(table.kinds)
     for cells in batches:
         for name, column in zip(kinds, cells.columns, strict=True):
-            kinds[name] = _wider(column, kinds[name])
-    return Table(kinds=kinds, block_bytes=table.block_bytes)
+            kinds[name] = _widen_kind(column, kinds[name])
+    return CsvLayout(kinds=kinds, block_bytes=table.block_bytes)
 
 
-def read_cells(files: Sequence[str], table: Table) -> Iterator[pa.RecordBatch]:
+def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatch]:
     """Batches of text cells, null where a cell is empty; what is wrong with a file is told."""
     names = list(table.kinds)
     num_rows = 0
@@ -118,17 +118,17 @@ def _read_file(path: str, names: list[str], block_bytes: int) -> Iterator[pa.Rec
     except pa.ArrowInvalid as error:
         if "straddl" in str(error) and block_bytes < _MAX_BLOCK_BYTES:
             raise Surprise(f"{path} has a row of more than {block_bytes} bytes") from error
-        raise BadData(_diagnosis(path, len(names)) or f"{path}: {error}.") from error
+        raise BadData(_diagnose(path, len(names)) or f"{path}: {error}.") from error
     except _UNREADABLE as error:
         raise BadData(
             f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}."
         ) from error
     # Arrow reads a quote that is never closed as one cell, to the end of the file.
-    if quotes.number % 2 and (wrong := _diagnosis(path, len(names))):
+    if quotes.number % 2 and (wrong := _diagnose(path, len(names))):
         raise BadData(wrong)
 
 
-def columns_of(cells: pa.RecordBatch, table: Table) -> pa.RecordBatch:
+def columns_of(cells: pa.RecordBatch, table: CsvLayout) -> pa.RecordBatch:
     """The values of text cells; every column is a list of at most one value."""
     pairs = zip(cells.columns, table.kinds.values(), strict=True)
     columns = [as_lists(_values(column, kind)) for column, kind in pairs]
@@ -198,7 +198,7 @@ def _batches(file: Any, names: list[str], block_bytes: int) -> Iterator[pa.Recor
         yield from batches
 
 
-def _diagnosis(path: str, num_columns: int) -> str | None:
+def _diagnose(path: str, num_columns: int) -> str | None:
     """What is wrong with the first bad row, and its line; None if rows and cells are sound."""
     line = 1
     usual_limit = csv.field_size_limit(_MAX_BLOCK_BYTES)
@@ -206,7 +206,7 @@ def _diagnosis(path: str, num_columns: int) -> str | None:
         with _open_text(path) as lines:
             rows = csv.reader(itertools.chain(lines, [_END]))
             for row in rows:
-                if row != [_END] and (wrong := _wrong_with(row, num_columns)):
+                if row != [_END] and (wrong := _find_problem(row, num_columns)):
                     return f"{path}, line {line}: {wrong}"
                 line = rows.line_num + 1
     except (csv.Error, *_UNREADABLE):
@@ -216,7 +216,7 @@ def _diagnosis(path: str, num_columns: int) -> str | None:
     return None
 
 
-def _wrong_with(row: list[str], num_columns: int) -> str | None:
+def _find_problem(row: list[str], num_columns: int) -> str | None:
     if row and row[-1].endswith(_END):
         return "a quote that opens in this row is never closed."
     if row and len(row) != num_columns:
@@ -231,7 +231,7 @@ def _is_utf8(row: list[str]) -> bool:
     return not any("\udc80" <= letter <= "\udcff" for cell in row for letter in cell)
 
 
-def _wider(cells: pa.Array, kind: Kind) -> Kind:
+def _widen_kind(cells: pa.Array, kind: Kind) -> Kind:
     """The narrowest kind that holds every cell, and all that `kind` holds."""
     if kind == Kind.BYTES or cells.null_count == len(cells):
         return kind
@@ -307,7 +307,7 @@ def _values(cells: pa.Array, kind: Kind) -> pa.Array:
         case Kind.EMPTY:
             values = pa.nulls(len(cells)) if cells.null_count == len(cells) else None
     if values is None:
-        if _wider(cells, kind) > kind:
+        if _widen_kind(cells, kind) > kind:
             raise Surprise(f"a column of {kind.name} holds something else")
         number = int if kind == Kind.INT else float
         values = pa.array([cell and number(cell) for cell in cells.to_pylist()])

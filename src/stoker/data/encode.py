@@ -22,7 +22,7 @@ __all__ = [
     "each",
     "encode",
     "encode_feature",
-    "grouped",
+    "group",
 ]
 
 _BINARY = pa.large_binary()
@@ -39,10 +39,10 @@ def as_lists(column: pa.Array, *, empty_is_null: bool = False) -> pa.Array:
     """A column of single values as one of lists: a null becomes an empty list, or stays a null."""
     if pa.types.is_null(column.type):
         return column
-    return grouped(column.drop_null(), _validity(column), empty_is_null=empty_is_null)
+    return group(column.drop_null(), _validity(column), empty_is_null=empty_is_null)
 
 
-def grouped(
+def group(
     values: pa.Array, lengths: np.ndarray, *, empty_is_null: bool = False
 ) -> pa.LargeListArray:
     """Neighbouring values as lists of the given lengths."""
@@ -65,14 +65,14 @@ def encode(batch: pa.RecordBatch, nulls: Nulls = "empty") -> pa.LargeBinaryArray
     columns = zip(batch.schema.names, batch.columns, strict=True)
     for name, column in sorted(columns, key=lambda pair: _map_order(pair[0])):
         parts += _entries(name.encode(), column, nulls)
-    features = _joined(*parts) if parts else _nothing(batch.num_rows)
-    return _joined(_before(features, functools.partial(_header, _FIELD_1)), features)
+    features = _join(*parts) if parts else _nothing(batch.num_rows)
+    return _join(_before(features, functools.partial(_header, _FIELD_1)), features)
 
 
 def encode_feature(column: pa.Array) -> pa.LargeBinaryArray:
     """One serialized tf.train.Feature per row."""
     kind, body = _body(column)
-    return _joined(_before(body, functools.partial(_feature_header, kind)), body)
+    return _join(_before(body, functools.partial(_feature_header, kind)), body)
 
 
 def as_array(values: Sequence[bytes]) -> pa.LargeBinaryArray:
@@ -102,7 +102,7 @@ def _entries(name: bytes, column: pa.Array, nulls: Nulls) -> list[_Part]:
     if nulls == "empty" or kind == "none" or not column.null_count:
         return [header, body]
     instead = _entry_header(name, "none", 0) if nulls == "unset" else b""
-    return [pc.if_else(column.is_valid(), _joined(header, body), _scalar(instead))]
+    return [pc.if_else(column.is_valid(), _join(header, body), _scalar(instead))]
 
 
 def _map_order(name: str) -> bytes:
@@ -118,12 +118,12 @@ def _body(column: pa.Array) -> tuple[_Kind, pa.LargeBinaryArray]:
     values = column.flatten()
     assert not values.null_count, "a list holds a null"
     if pa.types.is_int64(values.type):
-        return "int64", _regrouped(_varints(_numpy(values, np.uint64)), ends)
+        return "int64", _regroup(_varints(_numpy(values, np.uint64)), ends)
     if pa.types.is_float32(values.type):
-        return "float", _regrouped(_fixed32(_numpy(values, np.float32)), ends)
+        return "float", _regroup(_fixed32(_numpy(values, np.float32)), ends)
     words = values.cast(_BINARY)
-    fields = _joined(_before(words, functools.partial(_header, _FIELD_1)), words)
-    return "bytes", _regrouped(fields, ends)
+    fields = _join(_before(words, functools.partial(_header, _FIELD_1)), words)
+    return "bytes", _regroup(fields, ends)
 
 
 def _entry_header(name: bytes, kind: _Kind, size: int) -> bytes:
@@ -165,12 +165,12 @@ def _before(body: pa.LargeBinaryArray, header: Callable[[int], bytes]) -> _Part:
     return pc.take(distinct, _integers(which))
 
 
-def _joined(*parts: _Part) -> pa.LargeBinaryArray:
+def _join(*parts: _Part) -> pa.LargeBinaryArray:
     joinable = [_scalar(part) if isinstance(part, bytes) else part for part in parts]
     return pc.binary_join_element_wise(*joinable, _scalar(b""))
 
 
-def _regrouped(pieces: pa.LargeBinaryArray, ends: np.ndarray) -> pa.LargeBinaryArray:
+def _regroup(pieces: pa.LargeBinaryArray, ends: np.ndarray) -> pa.LargeBinaryArray:
     """Neighbouring pieces put together: row i is made of the pieces ends[i] to ends[i + 1]."""
     return _binary(_offsets(pieces)[ends], pieces.buffers()[2])
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 from isal import isal_zlib
 
-from stoker.data.features import as_feature
-from stoker.data.files import open_any
+from stoker.data.arrow_features import as_feature
+from stoker.data.input_files import open_any
 from stoker.errors import BadData
 
 __all__ = ["columns_of", "read_lines", "scan"]
@@ -33,13 +33,13 @@ def scan(files: Sequence[str]) -> pa.Schema:
     num_rows = 0
     for path, lines in read_lines(files):
         try:
-            table = _parsed(lines)
+            table = _parse(lines)
             for field, column in zip(table.schema, table.columns, strict=True):
-                found[field.name] = _wider(found.get(field.name, pa.null()), field.type)
+                found[field.name] = _widen_type(found.get(field.name, pa.null()), field.type)
                 if pa.types.is_list(field.type) and pc.list_flatten(column).null_count:
                     raise _Differing("a null inside a list")
         except (pa.ArrowInvalid, _Differing) as error:
-            raise BadData(_diagnosis(files, path) or f"{path}: {error}.") from error
+            raise BadData(_diagnose(files, path) or f"{path}: {error}.") from error
         num_rows += table.num_rows
     if not num_rows:
         raise BadData(f"{', '.join(files)}: there is no line with a JSON object.")
@@ -63,7 +63,7 @@ def read_lines(files: Sequence[str]) -> Iterator[tuple[str, bytes]]:
 
 def columns_of(lines: bytes, schema: pa.Schema) -> pa.RecordBatch:
     """Every name that was found as a column of lists; null where a line has no value for it."""
-    (batch,) = _parsed(lines, schema).combine_chunks().to_batches()
+    (batch,) = _parse(lines, schema).combine_chunks().to_batches()
     columns = [as_feature(column, name) for name, column in zip(schema.names, batch, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema.names)
 
@@ -79,7 +79,7 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _parsed(lines: bytes, schema: pa.Schema | None = None) -> pa.Table:
+def _parse(lines: bytes, schema: pa.Schema | None = None) -> pa.Table:
     return arrow_json.read_json(
         pa.BufferReader(lines),
         read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
@@ -91,7 +91,7 @@ class _Differing(Exception):
     """A name has values of different types, or values that are no feature."""
 
 
-def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+def _widen_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
     """The type that holds the values of both."""
     if pa.types.is_timestamp(other):  # to us, text that looks like a time is text
         other = pa.string()
@@ -99,7 +99,7 @@ def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
         if pa.types.is_list(other.value_type) or not (pa.types.is_list(one) or one == pa.null()):
             raise _Differing(f"{one} and {other}")
         inside = one.value_type if pa.types.is_list(one) else pa.null()
-        return pa.list_(_wider(inside, other.value_type))
+        return pa.list_(_widen_type(inside, other.value_type))
     if pa.types.is_struct(other):
         raise _Differing(f"{other}")
     if one == other or pa.types.is_null(other):
@@ -111,32 +111,32 @@ def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
     raise _Differing(f"{one} and {other}")
 
 
-def _diagnosis(files: Sequence[str], last: str) -> str | None:
+def _diagnose(files: Sequence[str], last: str) -> str | None:
     """What is wrong with the first bad line, and its number; None if every line is sound."""
     seen: dict[str, tuple[str, str]] = {}
     for path in files[: files.index(last) + 1]:
         with open_any(path) as file:
             for number, line in enumerate(file, start=1):
                 where = f"{path}, line {number}"
-                if wrong := _wrong_with(line.removeprefix(_BOM), where, seen):
+                if wrong := _find_problem(line.removeprefix(_BOM), where, seen):
                     return f"{where}: {wrong}"
     return None
 
 
-def _wrong_with(line: bytes, where: str, seen: dict[str, tuple[str, str]]) -> str | None:
+def _find_problem(line: bytes, where: str, seen: dict[str, tuple[str, str]]) -> str | None:
     if not line.strip():
         return None
     try:
-        found = json.loads(line.strip(), object_pairs_hook=_without_repetition)
+        found = json.loads(line.strip(), object_pairs_hook=_refuse_repetition)
     except ValueError as error:
         return f"this is not a JSON object: {error}."
     if not isinstance(found, dict):
-        return f'a line needs a JSON object, such as {{"name": 1}}, got {_short(found)}.'
+        return f'a line needs a JSON object, such as {{"name": 1}}, got {_shorten(found)}.'
     for name, value in found.items():
-        kind = _name_of(value)
+        kind = _name_type(value)
         if kind is None:
             return (
-                f"{name!r} holds {_short(value)}. An example holds numbers, text and lists of "
+                f"{name!r} holds {_shorten(value)}. An example holds numbers, text and lists of "
                 "these: give the values inside names of their own."
             )
         before, place = seen.setdefault(name, (kind, where)) if kind else ("", "")
@@ -145,14 +145,14 @@ def _wrong_with(line: bytes, where: str, seen: dict[str, tuple[str, str]]) -> st
     return None
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name is there twice")
     return found
 
 
-def _name_of(value: Any) -> str | None:
+def _name_type(value: Any) -> str | None:
     """What a value is in words: nothing to say of a null or an empty list; None if it is nested."""
     if value is None or value == []:
         return ""
@@ -162,6 +162,6 @@ def _name_of(value: Any) -> str | None:
     return _NAMES.get(type(value))
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

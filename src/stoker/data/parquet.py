@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stoker.data.features import as_feature, feature_type
+from stoker.data.arrow_features import as_feature, feature_type
 from stoker.errors import BadData
 
 __all__ = ["columns_of", "read_rows"]
@@ -20,7 +20,7 @@ def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
     num_rows = 0
     seen: dict[str, tuple[pa.DataType, str]] = {}
     for path in files:
-        file = _opened(path)
+        file = _open(path)
         num_rows += file.metadata.num_rows
         for field in file.schema_arrow:
             kind = feature_type(field.type, f"{path}, column {field.name!r}")
@@ -37,7 +37,7 @@ def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _batches(path: str) -> Iterator[pa.RecordBatch]:
-    file = _opened(path)
+    file = _open(path)
     batch_rows = max(256, min(_BATCH_ROWS, _BATCH_CELLS // (len(file.schema_arrow) or 1)))
     batches = file.iter_batches(batch_size=batch_rows, use_threads=False)
     num_rows = 0
@@ -54,7 +54,7 @@ def _batches(path: str) -> Iterator[pa.RecordBatch]:
         num_rows += batch.num_rows
 
 
-def _opened(path: str) -> pq.ParquetFile:
+def _open(path: str) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:

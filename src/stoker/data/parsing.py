@@ -14,10 +14,10 @@ from tfx_bsl.tfxio import tensor_representation_util as representations
 from stoker.data.decode import decode
 from stoker.data.tfrecord import read_records
 from stoker.errors import BadData
-from stoker.statistics.schema import infer_schema
-from stoker.statistics.statistics import compute_statistics
+from stoker.statistics.compute import compute_statistics
+from stoker.statistics.data_schema import infer_schema
 
-__all__ = ["Parsing", "inferred_schema", "parsing_of"]
+__all__ = ["Parsing", "infer_schema_of_files", "make_parsing"]
 
 _ROWS_TO_INFER_FROM = 1000
 
@@ -33,7 +33,7 @@ class Parsing:
     """The name of the tensor that each feature becomes."""
     label_key: str | None
 
-    def arranged(self, parsed: Tensors) -> Tensors | tuple[Tensors, Any]:
+    def arrange(self, parsed: Tensors) -> Tensors | tuple[Tensors, Any]:
         """Tensors by name, or a pair of those and the label."""
         tensors = {self.names[key]: tensor for key, tensor in parsed.items()}
         label_key = self.label_key
@@ -49,7 +49,7 @@ class Parsing:
             parse = tf.data.experimental.parse_example_dataset(
                 self.features, num_parallel_calls=num_threads, deterministic=not sloppy
             )
-        return records.apply(parse).map(self.arranged)
+        return records.apply(parse).map(self.arrange)
 
     def element_spec(self, batch_size: int | None) -> Any:
         """What a batch is; the batch size is None if the last one may be smaller."""
@@ -58,7 +58,7 @@ class Parsing:
         return self.dataset(batches, num_threads=1, sloppy=False).element_spec
 
 
-def parsing_of(schema: schema_pb2.Schema, label_key: str | None) -> Parsing:
+def make_parsing(schema: schema_pb2.Schema, label_key: str | None) -> Parsing:
     """What the schema says, with or without tensor representations in it."""
     types = {feature.name: feature.type for feature in schema.feature}
     features: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def parsing_of(schema: schema_pb2.Schema, label_key: str | None) -> Parsing:
     return Parsing(features, names, label_key)
 
 
-def inferred_schema(files: Sequence[str]) -> schema_pb2.Schema:
+def infer_schema_of_files(files: Sequence[str]) -> schema_pb2.Schema:
     """The schema that the first records follow."""
     records = itertools.chain.from_iterable(map(read_records, files))
     batches = list(

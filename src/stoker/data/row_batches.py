@@ -12,7 +12,7 @@ from stoker.data.column_file import BLOCK_ROWS, conform
 from stoker.data.columns import Columns
 from stoker.data.row_order import RowOrder
 
-__all__ = ["batches_of_rows", "has_types"]
+__all__ = ["has_types", "read_batches_of_rows"]
 
 
 def has_types(columns: Columns, schema: pa.Schema) -> bool:
@@ -24,13 +24,13 @@ def has_types(columns: Columns, schema: pa.Schema) -> bool:
     )
 
 
-def batches_of_rows(
+def read_batches_of_rows(
     columns: Columns, order: RowOrder, schema: pa.Schema, options: RecordBatchesOptions
 ) -> Iterator[pa.RecordBatch]:
     """All rows of so many epochs, with the columns of the schema."""
     size = options.batch_size
     for rows in _rows(order, options):
-        taken = _taken(columns, rows)
+        taken = _take(columns, rows)
         for start in range(0, len(rows), size):
             yield conform(taken.slice(start, size), schema)
 
@@ -49,7 +49,7 @@ def _rows(order: RowOrder, options: RecordBatchesOptions) -> Iterator[np.ndarray
     yield from (order.rows(start, min(start + step, stop)) for start in range(0, stop, step))
 
 
-def _taken(columns: Columns, rows: np.ndarray) -> pa.RecordBatch:
+def _take(columns: Columns, rows: np.ndarray) -> pa.RecordBatch:
     """Rows in any order: each block's own are taken at once, then all are put in their order."""
     blocks = np.searchsorted(columns.first_rows, rows, side="right") - 1
     by_block = np.argsort(blocks, kind="stable")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Passes", "Position", "RowOrder", "interleaved"]
+__all__ = ["Passes", "Position", "RowOrder", "interleave_rows"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class RowOrder:
         return rng.permutation(np.arange(self.num_rows, dtype=np.uint32 if small else np.int64))
 
 
-def interleaved(sizes: Sequence[int], cycle_length: int) -> np.ndarray | None:
+def interleave_rows(sizes: Sequence[int], cycle_length: int) -> np.ndarray | None:
     """The order in which tf.data's `interleave` reads files of these sizes, by number of row.
 
     A row of each open file in turn. A file that turns out to be at its end is replaced by the next,

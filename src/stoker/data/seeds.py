@@ -15,24 +15,24 @@ from typing import Any
 
 __all__ = ["cluster", "entropy", "fresh_seed", "set_entropy"]
 
-_given: list[int] = []
+_entropy_given: list[int] = []
 _numbers = itertools.count()
 
 
 def fresh_seed() -> int:
     """The seed of the next shuffle."""
-    return _hashed(f"{entropy()} {next(_numbers)}")
+    return _hash(f"{entropy()} {next(_numbers)}")
 
 
 def entropy() -> int:
     """What the seeds of this process depend on."""
-    return _given[-1] if _given else _drawn()
+    return _entropy_given[-1] if _entropy_given else _draw()
 
 
 def set_entropy(number: int) -> None:
     """Begin again, with the seeds that a process with this entropy draws."""
     global _numbers
-    _given[:] = [number]
+    _entropy_given[:] = [number]
     _numbers = itertools.count()
 
 
@@ -43,13 +43,13 @@ def cluster() -> dict[str, Any]:
 
 
 @functools.cache
-def _drawn() -> int:
+def _draw() -> int:
     """Entropy of the machine; in a gang of its addresses, which are new in every attempt."""
     addresses = json.dumps(cluster(), sort_keys=True)
     if addresses == "{}":
         return secrets.randbits(63)
-    return _hashed(addresses)
+    return _hash(addresses)
 
 
-def _hashed(text: str) -> int:
+def _hash(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")

@@ -71,7 +71,7 @@ def write_splits(
     """
 
     def packed(make: Callable[[], Block]) -> list[Packed]:
-        return list(_packed_by_split(make(), hash_buckets))
+        return list(_pack_by_split(make(), hash_buckets))
 
     with contextlib.ExitStack() as stack:
         writers = [stack.enter_context(_SplitWriter(folder)) for folder in split_dirs]
@@ -98,24 +98,24 @@ def _in_order(
                 future.cancel()
 
 
-def _packed_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Packed]:
+def _pack_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Packed]:
     rows = each(block.records)
-    frames = _framed(block.records, rows)
+    frames = _frame(block.records, rows)
     if len(hash_buckets) == 1:
-        yield _packed(frames, block.columns)
+        yield _pack_frames(frames, block.columns)
         return
     indices = split_indices(block.keys() if block.keys else rows, hash_buckets)
     for index in range(len(hash_buckets)):
         mask = _mask(indices == index)
-        yield _packed(frames.filter(mask), block.columns and block.columns.filter(mask))
+        yield _pack_frames(frames.filter(mask), block.columns and block.columns.filter(mask))
 
 
 def pack(block: Block) -> Packed:
     """A block that goes to one split as it is."""
-    return _packed(_framed(block.records, each(block.records)), block.columns)
+    return _pack_frames(_frame(block.records, each(block.records)), block.columns)
 
 
-def _packed(frames: pa.LargeBinaryArray, columns: pa.RecordBatch | None) -> Packed:
+def _pack_frames(frames: pa.LargeBinaryArray, columns: pa.RecordBatch | None) -> Packed:
     data = contents(frames)
     deflate = isal_zlib.compressobj(1, isal_zlib.DEFLATED, _RAW)
     # After a flush whatever another compressor makes can follow.
@@ -123,7 +123,7 @@ def _packed(frames: pa.LargeBinaryArray, columns: pa.RecordBatch | None) -> Pack
     return Packed(deflated=deflated, size=len(data), crc=isal_zlib.crc32(data), columns=columns)
 
 
-def _framed(records: pa.LargeBinaryArray, rows: Sequence[bytes]) -> pa.LargeBinaryArray:
+def _frame(records: pa.LargeBinaryArray, rows: Sequence[bytes]) -> pa.LargeBinaryArray:
     """Each record as it is in a file; `rows` are the same records as Python has them."""
     headers = b"".join([header_of(len(row)) for row in rows])
     footers = np.array(checksums(rows), "<u4")

@@ -20,10 +20,10 @@ import tensorflow as tf
 from tensorflow.python.ops import parsing_config
 
 from stoker.data.gather import Cells, RowReader, spread
+from stoker.data.pending_calls import PendingCalls
 from stoker.data.row_order import Passes, RowOrder
-from stoker.data.under_way import CallsUnderWay
 
-__all__ = ["FeatureSpec", "parsed_batches", "reads"]
+__all__ = ["FeatureSpec", "can_read", "parse_batches"]
 
 FeatureSpec = dict[str, Any]
 """What tf.io.parse_example takes: FixedLen, VarLen, Sparse and Ragged features by key."""
@@ -34,11 +34,11 @@ _DTYPES = {pa.int64(): tf.int64, pa.float32(): tf.float32, pa.large_binary(): tf
 _ROWS_AT_ONCE = 1 << 15
 
 
-def parsed_batches(
+def parse_batches(
     reader: RowReader,
     order: RowOrder,
     features: FeatureSpec,
-    arranged: Callable[[_Tensors], Any],
+    arrange: Callable[[_Tensors], Any],
     element_spec: Any,
     *,
     batch_size: int,
@@ -60,7 +60,7 @@ def parsed_batches(
     # ragged ones, and so usually all, for a whole block.
     by_batch = any(isinstance(feature, tf.io.SparseFeature) for feature in features.values())
 
-    def gathered(place: int, num_batches: int, batch_rows: int) -> list[np.ndarray]:
+    def gather(place: int, num_batches: int, batch_rows: int) -> list[np.ndarray]:
         rows = order.rows(place, place + num_batches * batch_rows)
         cells = reader.read(rows, [column.key for column in columns])
         return [
@@ -70,38 +70,38 @@ def parsed_batches(
         ]
 
     def read(*size: Any) -> list[np.ndarray]:
-        return calls.call(lambda: gathered(*map(int, size)))
+        return calls.call(lambda: gather(*map(int, size)))
 
     def block(place: Any, num_batches: Any, batch_rows: Any) -> Any:
         size = [place, num_batches, batch_rows]
         arrays = iter(tf.numpy_function(read, size, dtypes, stateful=False))
         tensors = {
-            column.key: column.batched(
+            column.key: column.batch(
                 list(itertools.islice(arrays, len(column.dtypes))), num_batches, batch_rows
             )
             for column in columns
         }
-        return tensors if by_batch else joined(tensors)
+        return tensors if by_batch else join(tensors)
 
-    def joined(tensors: _Tensors) -> Any:
+    def join(tensors: _Tensors) -> Any:
         join = parsing_config._construct_tensors_for_composite_features
-        return arranged(join(features, tensors))
+        return arrange(join(features, tensors))
 
     places = _places(start, stop, batch_size, drop_remainder)
     if passes and stop:
-        places = _passing(places, passes, stop, calls)
+        places = _shift_by_passes(places, passes, stop, calls)
     dataset = places.map(block, num_parallel_calls).unbatch()
     if by_batch:
-        dataset = _as({column.key: column.spec for column in columns}, dataset).map(joined)
-    return _as(element_spec, dataset)
+        dataset = _with_spec({column.key: column.spec for column in columns}, dataset).map(join)
+    return _with_spec(element_spec, dataset)
 
 
 @functools.cache
-def _calls() -> CallsUnderWay:
-    return CallsUnderWay()
+def _calls() -> PendingCalls:
+    return PendingCalls()
 
 
-def reads(features: FeatureSpec, schema: pa.Schema) -> bool:
+def can_read(features: FeatureSpec, schema: pa.Schema) -> bool:
     """Whether columns have the types that the features ask for; parse_example refuses others."""
     for column in _columns_of(features):
         place = schema.get_field_index(column.key)
@@ -111,7 +111,7 @@ def reads(features: FeatureSpec, schema: pa.Schema) -> bool:
     return True
 
 
-def _as(element_spec: Any, dataset: tf.data.Dataset) -> tf.data.Dataset:
+def _with_spec(element_spec: Any, dataset: tf.data.Dataset) -> tf.data.Dataset:
     """The dataset with more said about its elements, of which it knows the encoded form."""
     variant = tf.data.experimental.to_variant(dataset)
     return tf.data.experimental.from_variant(variant, element_spec)
@@ -133,15 +133,15 @@ def _places(start: int, stop: int | None, batch_size: int, drop: bool) -> tf.dat
     return tf.data.Dataset.from_tensor_slices(tuple(np.array(sizes, np.int64).reshape(-1, 3).T))
 
 
-def _passing(
-    places: tf.data.Dataset, passes: Passes, rows_each: int, calls: CallsUnderWay
+def _shift_by_passes(
+    places: tf.data.Dataset, passes: Passes, rows_each: int, calls: PendingCalls
 ) -> tf.data.Dataset:
     """The places, moved on by so many rows for every pass before."""
 
     def rows_before(_: Any) -> np.int64:
         return np.int64(calls.call(passes.begin) * rows_each)
 
-    def moved(rows: Any) -> tf.data.Dataset:
+    def move(rows: Any) -> tf.data.Dataset:
         return places.map(lambda place, *size: (place + rows, *size))
 
     asked = tf.data.Dataset.from_tensors(0).map(
@@ -151,7 +151,7 @@ def _passing(
             [],
         )
     )
-    return asked.flat_map(moved)
+    return asked.flat_map(move)
 
 
 def _columns_of(features: FeatureSpec) -> "list[_Dense | _Sparse | _Ragged]":
@@ -220,9 +220,9 @@ class _Dense:
         size = math.prod(self.shape)
         if isinstance(rows.cells.lengths, int) and rows.cells.lengths == size:
             return rows.values(self.dtype)
-        return replace(rows, cells=self._filled(rows, size)).values(self.dtype)
+        return replace(rows, cells=self._fill(rows, size)).values(self.dtype)
 
-    def _filled(self, rows: _Rows, size: int) -> Cells:
+    def _fill(self, rows: _Rows, size: int) -> Cells:
         """The cells with the default where a row lacks the feature."""
         lengths, given = rows.lengths, rows.cells
         absent = lengths == 0
@@ -243,7 +243,7 @@ class _Dense:
         filled[absent] = self.default
         return Cells(filled.ravel(), size)
 
-    def batched(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+    def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
         return tf.reshape(_values(arrays), [num_batches, batch_rows, *self.shape])
 
 
@@ -271,18 +271,18 @@ class _Sparse:
         shapes = np.stack([np.full(len(widths), rows.batch_rows), widths], axis=1)
         return [indices, shapes, *rows.values(self.dtype)]
 
-    def batched(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+    def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
         """The sparse tensors of all batches, encoded as tf.data does, each with its own width."""
         indices, shapes, *values = arrays
         indices, shapes = tf.ensure_shape(indices, [None, 3]), tf.ensure_shape(shapes, [None, 2])
         shape = [num_batches, batch_rows, tf.reduce_max(shapes[:, 1])]
-        encoded = _encoded(tf.SparseTensor(indices, _values(values), shape))
+        encoded = _encode(tf.SparseTensor(indices, _values(values), shape))
         every = tf.where(tf.ones_like(shapes, tf.bool))
-        wanted = _encoded(tf.SparseTensor(every, tf.reshape(shapes, [-1]), [num_batches, 2]))
+        wanted = _encode(tf.SparseTensor(every, tf.reshape(shapes, [-1]), [num_batches, 2]))
         return tf.stack([encoded[:, 0], encoded[:, 1], wanted[:, 1]], axis=1)
 
 
-def _encoded(sparse: Any) -> Any:
+def _encode(sparse: Any) -> Any:
     """For each row of a sparse tensor the three parts of a smaller one: indices, values, shape."""
     return tf.io.serialize_many_sparse(sparse, tf.variant)
 
@@ -307,7 +307,7 @@ class _Ragged:
         splits = np.concatenate(([0], np.cumsum(rows.lengths)))
         return [splits.astype(self.splits_dtype.as_numpy_dtype), *rows.values(self.dtype)]
 
-    def batched(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+    def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
         splits, *values = arrays
         rows = tf.RaggedTensor.from_row_splits(
             _values(values), tf.ensure_shape(splits, [None]), validate=False

@@ -45,7 +45,7 @@ class RecordWriter:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         self.num_records = 0
         self._file = open(path, "wb")  # noqa: SIM115 - closed by __exit__
-        self._stream = _compressing(self._file) if path.endswith(".gz") else self._file
+        self._stream = _compress(self._file) if path.endswith(".gz") else self._file
 
     def __enter__(self) -> Self:
         return self
@@ -76,19 +76,19 @@ def read_records(path: str) -> Iterator[bytes]:
 
 def read_record_blocks(path: str) -> Iterator[list[bytes]]:
     """The records of a file, some megabytes of them at a time."""
-    with open(path, "rb") as file, _decompressing(file) as stream:
+    with open(path, "rb") as file, _decompress(file) as stream:
         offset, rest = 0, b""
         while chunk := _read(stream, max(_BLOCK_BYTES, len(rest)), path, offset):
             rest += chunk
-            records, size = _unframed(rest, path, offset)
+            records, size = _unframe(rest, path, offset)
             if records:
                 yield records
             offset, rest = offset + size, rest[size:]
         if rest:
-            raise _damaged(path, offset, "the file ends in the middle of a record")
+            raise _damage(path, offset, "the file ends in the middle of a record")
 
 
-def _unframed(data: bytes, path: str, offset: int) -> tuple[list[bytes], int]:
+def _unframe(data: bytes, path: str, offset: int) -> tuple[list[bytes], int]:
     """The whole records at the start of `data`, and how many bytes they take there."""
     starts: list[int] = []
     records: list[bytes] = []
@@ -98,7 +98,7 @@ def _unframed(data: bytes, path: str, offset: int) -> tuple[list[bytes], int]:
         begin = start + _HEADER_BYTES
         (length,) = _LENGTH.unpack_from(data, start)
         if data[start:begin] != header_of(length):
-            raise _damaged(path, offset + start, "the checksum of a record's length is wrong")
+            raise _damage(path, offset + start, "the checksum of a record's length is wrong")
         end = begin + length
         if end + _CHECKSUM.size > len(data):
             break
@@ -110,7 +110,7 @@ def _unframed(data: bytes, path: str, offset: int) -> tuple[list[bytes], int]:
         wrong = next(
             i for i, pair in enumerate(zip(found, written, strict=True)) if len({*pair}) > 1
         )
-        raise _damaged(path, offset + starts[wrong], "the checksum of a record is wrong")
+        raise _damage(path, offset + starts[wrong], "the checksum of a record is wrong")
     return records, start
 
 
@@ -127,12 +127,12 @@ def _starts_with_gzip(start: bytes) -> bool:
     return len(start) < _HEADER_BYTES or start != header_of(*_LENGTH.unpack_from(start))
 
 
-def _compressing(file: IO[bytes]) -> IO[bytes]:
+def _compress(file: IO[bytes]) -> IO[bytes]:
     compressed = igzip.IGzipFile(filename="", mode="wb", compresslevel=1, fileobj=file, mtime=0)
     return io.BufferedWriter(compressed, buffer_size=1 << 20)
 
 
-def _decompressing(file: IO[bytes]) -> IO[bytes]:
+def _decompress(file: IO[bytes]) -> IO[bytes]:
     compressed = _starts_with_gzip(file.read(_HEADER_BYTES))
     file.seek(0)
     if not compressed:
@@ -144,7 +144,7 @@ def _read(stream: IO[bytes], size: int, path: str, offset: int) -> bytes:
     try:
         return stream.read(size)
     except _UNREADABLE as error:
-        raise _damaged(path, offset, f"from there on it cannot be decompressed: {error}") from error
+        raise _damage(path, offset, f"from there on it cannot be decompressed: {error}") from error
 
 
 def checksums(many: Iterable[bytes]) -> list[int]:
@@ -159,5 +159,5 @@ def header_of(length: int) -> bytes:
     return packed + _CHECKSUM.pack(*checksums([packed]))
 
 
-def _damaged(path: str, offset: int, what: str) -> BadData:
+def _damage(path: str, offset: int, what: str) -> BadData:
     return BadData(f"{path} is damaged at byte {offset} (uncompressed): {what}.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.evaluation.metrics import name_of
-from stoker.statistics.schema import read_schema
+from stoker.statistics.data_schema import read_schema
 
 __all__ = ["evaluate_with_tfma"]
 

@@ -13,12 +13,12 @@ from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
 from stoker.artifacts import Artifact, decode_split_names, get_split_uris
-from stoker.data.files import matching_files
+from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
 from stoker.errors import BadData
-from stoker.statistics.schema import read_schema
+from stoker.statistics.data_schema import read_schema
 
 if TYPE_CHECKING:
     from stoker.models.saved_model import ParsedFeature, TensorInfo

@@ -37,7 +37,7 @@ class ExecutionResult:
         return "\n".join([f"{self.component_id} {self._how}", *outputs])
 
     def _repr_html_(self) -> str:
-        from stoker.views.markup import framed, subheading, table_view
+        from stoker.views.markup import frame, subheading, table_view
         from stoker.views.table import Table, readable_path
 
         rows = [
@@ -46,7 +46,7 @@ class ExecutionResult:
         ]
         table = Table(columns=("output", "artifact", "place"), rows=rows)
         about = f"{self._how} · execution {self.execution_id}"
-        return framed(subheading(self.component_id, about) + table_view(table))
+        return frame(subheading(self.component_id, about) + table_view(table))
 
     @property
     def _artifacts(self) -> list[tuple[str, Artifact]]:

@@ -10,13 +10,13 @@ _MAGIC = "%%skip_for_export"
 
 def load_ipython_extension(shell: Any) -> None:
     """Have the line ignored, so that what is below it runs as any other cell does."""
-    shell.input_transformers_cleanup.append(_without_magic)
+    shell.input_transformers_cleanup.append(_remove_magic)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Have the line mean nothing again."""
-    shell.input_transformers_cleanup.remove(_without_magic)
+    shell.input_transformers_cleanup.remove(_remove_magic)
 
 
-def _without_magic(lines: list[str]) -> list[str]:
+def _remove_magic(lines: list[str]) -> list[str]:
     return lines[1:] if lines and lines[0].split() == [_MAGIC] else lines

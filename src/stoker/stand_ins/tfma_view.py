@@ -8,7 +8,7 @@ from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import MissingPart
 from stoker.evaluation.slices import SliceKey, fits, named
 from stoker.stand_ins.tfma_results import EvalResult, SlicedMetrics
-from stoker.views.markup import framed, table_view
+from stoker.views.markup import frame, table_view
 from stoker.views.table import Table
 
 __all__ = [
@@ -32,7 +32,7 @@ class MetricsTable:
         return "\n".join(self.table.lines())
 
     def _repr_html_(self) -> str:
-        return framed(table_view(self.table))
+        return frame(table_view(self.table))
 
 
 def render_slicing_metrics(

@@ -9,16 +9,17 @@ from google.protobuf.message import DecodeError
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
-from stoker.statistics.comparison import MEASURES
-from stoker.statistics.expectations import Finding, broken_expectations
-from stoker.statistics.statistics import feature_name
+from stoker.statistics.compute import feature_name
+from stoker.statistics.drift import MEASURES
+from stoker.statistics.expectations import Finding, find_broken_expectations
 
 __all__ = [
     "ANOMALIES_FILE",
+    "add_findings",
+    "describe_anomalies",
     "find_anomalies",
     "has_anomalies",
     "read_anomalies",
-    "told",
     "write_anomalies",
 ]
 
@@ -65,7 +66,7 @@ def find_anomalies(
         baseline=schema, anomaly_name_format=anomalies_pb2.Anomalies.SERIALIZED_PATH
     )
     num_examples, num_previous = _num_examples(statistics), previous and _num_examples(previous)
-    if findings := [*_of_dataset(num_examples, num_previous, schema.dataset_constraints)]:
+    if findings := [*_check_dataset(num_examples, num_previous, schema.dataset_constraints)]:
         _report(anomalies.dataset_anomaly_info, findings)
     if not num_examples:
         anomalies.data_missing = True
@@ -76,20 +77,24 @@ def find_anomalies(
         if not feature.name or feature.deprecated or feature.lifecycle_stage in _NOT_IN_USE:
             continue
         if environment is not None and environment in feature.not_in_environment:
-            findings = [_new(f"The schema keeps it out of {environment}.")] if stats else []
+            findings = [_new_column(f"The schema keeps it out of {environment}.")] if stats else []
         else:
-            findings = [*broken_expectations(stats, feature, schema)]
+            findings = [*find_broken_expectations(stats, feature, schema)]
             if stats:
                 info = anomalies_pb2.DriftSkewInfo()
                 drift, skew = info.drift_measurements, info.skew_measurements
-                findings += _compared(stats, feature.drift_comparator, "previous", previous, drift)
-                findings += _compared(stats, feature.skew_comparator, "serving", serving, skew)
+                findings += _compare(stats, feature.drift_comparator, "previous", previous, drift)
+                findings += _compare(stats, feature.skew_comparator, "serving", serving, skew)
                 if drift or skew:
                     info.path.step.append(feature.name)
                     anomalies.drift_skew_info.append(info)
-        _add(anomalies, feature.name, findings)
+        add_findings(anomalies, feature.name, findings)
     for name in features:
-        _add(anomalies, name, [_new("The data has this feature, and the schema does not.")])
+        add_findings(
+            anomalies,
+            name,
+            [_new_column("The data has this feature, and the schema does not.")],
+        )
     return anomalies
 
 
@@ -98,7 +103,7 @@ def has_anomalies(anomalies: anomalies_pb2.Anomalies) -> bool:
     return bool(anomalies.anomaly_info) or anomalies.HasField("dataset_anomaly_info")
 
 
-def told(anomalies: anomalies_pb2.Anomalies) -> list[tuple[str, str, str]]:
+def describe_anomalies(anomalies: anomalies_pb2.Anomalies) -> list[tuple[str, str, str]]:
     """Every reason with the feature it is about, or `(examples)` if it is about all of them."""
     infos = [
         ("(examples)", anomalies.dataset_anomaly_info),
@@ -119,7 +124,7 @@ def _features(statistics: Statistics) -> Features:
     return {feature_name(one): one for dataset in statistics.datasets for one in dataset.features}
 
 
-def _of_dataset(
+def _check_dataset(
     num_examples: int, num_previous: int | None, limits: schema_pb2.DatasetConstraints
 ) -> Iterator[Finding]:
     has = f"There are {num_examples} examples"
@@ -142,11 +147,11 @@ def _of_dataset(
             yield Finding("COMPARATOR_HIGH_NUM_EXAMPLES", "High num examples", many)
 
 
-def _new(description: str) -> Finding:
+def _new_column(description: str) -> Finding:
     return Finding("SCHEMA_NEW_COLUMN", "New column", description)
 
 
-def _compared(
+def _compare(
     stats: statistics_pb2.FeatureNameStatistics,
     comparator: schema_pb2.FeatureComparator,
     control_name: str,
@@ -180,7 +185,10 @@ def _compared(
     return findings
 
 
-def _add(anomalies: anomalies_pb2.Anomalies, name: str, findings: Sequence[Finding]) -> None:
+def add_findings(
+    anomalies: anomalies_pb2.Anomalies, name: str, findings: Sequence[Finding]
+) -> None:
+    """Say of a feature what was found, if anything was."""
     if findings:
         info = anomalies.anomaly_info[name]
         info.path.step.append(name)

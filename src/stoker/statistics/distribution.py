@@ -62,16 +62,16 @@ class Distribution:
         batch = Summary.of(ordered, weights)
         infinite = np.isinf(batch.values)
         if infinite.any():  # kept apart, so that the extremes of a summary are finite
-            self._infinite = self._infinite.merged(batch.where(infinite))
+            self._infinite = self._infinite.merge(batch.where(infinite))
             batch = batch.where(~infinite)
         if len(batch.values):
-            self._carry(batch.thinned(self._max_points))
+            self._carry(batch.thin(self._max_points))
 
     def summary(self) -> "Summary":
         """All that was taken in."""
         whole = self._infinite
         for digit in self._digits:
-            whole = whole.merged(digit) if digit else whole
+            whole = whole.merge(digit) if digit else whole
         return whole
 
     def _carry(self, carried: "Summary") -> None:
@@ -79,7 +79,7 @@ class Distribution:
             if digit is None:
                 self._digits[place] = carried
                 return
-            carried = digit.merged(carried).thinned(self._max_points)
+            carried = digit.merge(carried).thin(self._max_points)
             self._digits[place] = None
         self._digits.append(carried)
 
@@ -111,14 +111,14 @@ class Summary:
         """Some of the numbers."""
         return Summary(self.values[chosen], self.weights[chosen])
 
-    def merged(self, other: "Summary") -> "Summary":
+    def merge(self, other: "Summary") -> "Summary":
         """Both together."""
         values = np.concatenate([self.values, other.values])
         weights = np.concatenate([self.weights, other.weights])
         order = np.argsort(values, kind="stable")
         return Summary.of(values[order], weights[order])
 
-    def thinned(self, max_points: int) -> "Summary":
+    def thin(self, max_points: int) -> "Summary":
         """The same total on fewer numbers, of equal weight; the least and the greatest stay."""
         if len(self.values) <= max_points:
             return self

@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeAlias
 
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
-from stoker.statistics.comparison import words_of
+from stoker.statistics.drift import words_of
 
-__all__ = ["Finding", "broken_expectations", "is_integer"]
+__all__ = ["Finding", "find_broken_expectations", "is_integer"]
 
 Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
 
@@ -33,7 +33,7 @@ class Finding(NamedTuple):
     description: str
 
 
-def broken_expectations(
+def find_broken_expectations(
     stats: Stats | None, feature: schema_pb2.Feature, schema: schema_pb2.Schema
 ) -> Iterator[Finding]:
     """What is wrong with a feature that the schema has; None if the statistics do not have it."""
@@ -48,13 +48,13 @@ def broken_expectations(
             missing = f"All {common.num_missing} examples lack this feature."
             yield Finding("FEATURE_TYPE_NOT_PRESENT", "Column dropped", missing)
         return
-    yield from _presence(common, feature.presence)
-    yield from _valency(common, feature)
-    yield from _type(stats, feature)
+    yield from _check_presence(common, feature.presence)
+    yield from _check_valency(common, feature)
+    yield from _check_type(stats, feature)
     if feature.type == _TYPES.get(stats.type):
-        yield from _domain(stats, feature, schema)
+        yield from _check_domain(stats, feature, schema)
     if feature.HasField("unique_constraints"):
-        yield from _unique(stats, feature.unique_constraints)
+        yield from _check_unique(stats, feature.unique_constraints)
 
 
 def is_integer(word: str) -> bool:
@@ -66,7 +66,7 @@ def _common(stats: Stats) -> statistics_pb2.CommonStatistics:
     return getattr(stats, stats.WhichOneof("stats")).common_stats
 
 
-def _presence(
+def _check_presence(
     common: statistics_pb2.CommonStatistics, presence: schema_pb2.FeaturePresence
 ) -> Iterator[Finding]:
     num_present, num_examples = common.num_non_missing, common.num_non_missing + common.num_missing
@@ -84,7 +84,7 @@ def _presence(
         )
 
 
-def _valency(
+def _check_valency(
     common: statistics_pb2.CommonStatistics, feature: schema_pb2.Feature
 ) -> Iterator[Finding]:
     low, high = common.min_num_values, common.max_num_values
@@ -116,7 +116,7 @@ def _valency(
             )
 
 
-def _type(stats: Stats, feature: schema_pb2.Feature) -> Iterator[Finding]:
+def _check_type(stats: Stats, feature: schema_pb2.Feature) -> Iterator[Finding]:
     name = schema_pb2.FeatureType.Name(feature.type)
     if feature.type == schema_pb2.TYPE_UNKNOWN:
         yield Finding(
@@ -132,7 +132,7 @@ def _type(stats: Stats, feature: schema_pb2.Feature) -> Iterator[Finding]:
         )
 
 
-def _domain(
+def _check_domain(
     stats: Stats, feature: schema_pb2.Feature, schema: schema_pb2.Schema
 ) -> Iterator[Finding]:
     kind = feature.WhichOneof("domain_info")
@@ -149,7 +149,7 @@ def _domain(
         yield from check(stats, feature, schema)
 
 
-def _string_domain(
+def _check_string_domain(
     stats: Stats, feature: schema_pb2.Feature, schema: schema_pb2.Schema
 ) -> Iterator[Finding]:
     domain = feature.string_domain
@@ -179,31 +179,31 @@ def _string_domain(
             "ENUM_TYPE_UNEXPECTED_STRING_VALUES",
             "Unexpected string values",
             f"{num_unexpected:.0f} of {num_values:.0f} values are not in the domain: "
-            f"{_listed(unexpected)}.",
+            f"{_list_words(unexpected)}.",
         )
 
 
-def _int_domain(
+def _check_int_domain(
     stats: Stats,
     feature: schema_pb2.Feature,
     schema: schema_pb2.Schema,  # noqa: ARG001
 ) -> Iterator[Finding]:
     words, domain = words_of(stats), feature.int_domain
     if strange := {word: count for word, count in words.items() if not is_integer(word)}:
-        not_integers = f"Some values are not the text of integers: {_listed(strange)}."
+        not_integers = f"Some values are not the text of integers: {_list_words(strange)}."
         yield Finding("INT_TYPE_NOT_INT_STRING", "Invalid values", not_integers)
         return
     yield from _outside(_numbers(stats, words), domain, "INT_TYPE_SMALL_INT", "INT_TYPE_BIG_INT")
 
 
-def _float_domain(
+def _check_float_domain(
     stats: Stats,
     feature: schema_pb2.Feature,
     schema: schema_pb2.Schema,  # noqa: ARG001
 ) -> Iterator[Finding]:
     words, domain = words_of(stats), feature.float_domain
     if strange := {word: count for word, count in words.items() if not _is_float(word)}:
-        not_numbers = f"Some values are not the text of numbers: {_listed(strange)}."
+        not_numbers = f"Some values are not the text of numbers: {_list_words(strange)}."
         yield Finding("FLOAT_TYPE_STRING_NOT_FLOAT", "Invalid values", not_numbers)
         return
     num_nan = max((one.num_nan for one in stats.num_stats.histograms), default=0)
@@ -215,7 +215,7 @@ def _float_domain(
     yield from _outside(numbers, domain, "FLOAT_TYPE_SMALL_FLOAT", "FLOAT_TYPE_BIG_FLOAT")
 
 
-def _bool_domain(
+def _check_bool_domain(
     stats: Stats,
     feature: schema_pb2.Feature,
     schema: schema_pb2.Schema,  # noqa: ARG001
@@ -224,7 +224,7 @@ def _bool_domain(
     if feature.type == schema_pb2.BYTES:
         known = {domain.true_value, domain.false_value} - {""}
         if strange := {word: count for word, count in words.items() if word not in known}:
-            neither = f"Some values are neither of {sorted(known)}: {_listed(strange)}."
+            neither = f"Some values are neither of {sorted(known)}: {_list_words(strange)}."
             yield Finding("BOOL_TYPE_UNEXPECTED_STRING", "Non-boolean values", neither)
         return
     is_float = feature.type == schema_pb2.FLOAT
@@ -241,11 +241,11 @@ def _bool_domain(
 
 _Check: TypeAlias = Callable[[Stats, schema_pb2.Feature, schema_pb2.Schema], Iterator[Finding]]
 _DOMAINS: dict[str, tuple[set[int], _Check]] = {
-    "domain": ({schema_pb2.BYTES}, _string_domain),
-    "string_domain": ({schema_pb2.BYTES}, _string_domain),
-    "int_domain": ({schema_pb2.INT, schema_pb2.BYTES}, _int_domain),
-    "float_domain": ({schema_pb2.FLOAT, schema_pb2.BYTES}, _float_domain),
-    "bool_domain": ({schema_pb2.INT, schema_pb2.FLOAT, schema_pb2.BYTES}, _bool_domain),
+    "domain": ({schema_pb2.BYTES}, _check_string_domain),
+    "string_domain": ({schema_pb2.BYTES}, _check_string_domain),
+    "int_domain": ({schema_pb2.INT, schema_pb2.BYTES}, _check_int_domain),
+    "float_domain": ({schema_pb2.FLOAT, schema_pb2.BYTES}, _check_float_domain),
+    "bool_domain": ({schema_pb2.INT, schema_pb2.FLOAT, schema_pb2.BYTES}, _check_bool_domain),
 }
 
 
@@ -275,7 +275,7 @@ def _outside(
         yield Finding(big, "Out-of-range values", too_big)
 
 
-def _unique(stats: Stats, wanted: schema_pb2.UniqueConstraints) -> Iterator[Finding]:
+def _check_unique(stats: Stats, wanted: schema_pb2.UniqueConstraints) -> Iterator[Finding]:
     if not stats.HasField("string_stats"):
         not_counted = "Different values are counted of text and categories only."
         yield Finding("FEATURE_TYPE_NO_UNIQUE", "No unique values", not_counted)
@@ -298,7 +298,7 @@ def _is_float(word: str) -> bool:
     return True
 
 
-def _listed(words: dict[str, float]) -> str:
+def _list_words(words: dict[str, float]) -> str:
     """The first few words, each with how often it occurs."""
     shown = ", ".join(f"{word!r} ({count:.0f})" for word, count in [*words.items()][:_NUM_WORDS])
     return f"{shown} and {len(words) - _NUM_WORDS} more" if len(words) > _NUM_WORDS else shown

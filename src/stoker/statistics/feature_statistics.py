@@ -67,7 +67,7 @@ class FeatureCounts:
         """Take in a column of lists, and the weights of its examples."""
         if pa.types.is_null(column.type):
             return
-        counted = self._counted_as(_type_of(column.type.value_type))
+        counted = self._counter_for(_type_of(column.type.value_type))
         lengths = np.asarray(pc.list_value_length(column).drop_null())
         self._num_present += len(lengths)
         self._num_values += int(lengths.sum())
@@ -81,7 +81,7 @@ class FeatureCounts:
         if len(values):
             counted.add(values, weights)
 
-    def _counted_as(self, kind: int) -> "_Numbers | _Words":
+    def _counter_for(self, kind: int) -> "_Numbers | _Words":
         """What counts values of this type, which has to be the one of the batches before."""
         if self._values is None:
             words = kind == _FeatureStats.STRING or self._is_category
@@ -226,8 +226,8 @@ class _Words:
         self._num_bytes += int(counts @ lengths)
         self._num_not_text += int(counts @ not_text)
         self._different.AddValues(words)
-        shown = _replaced(words, lengths > _MAX_LENGTH, _TOO_LONG)
-        shown = _replaced(shown, not_text, _NOT_TEXT)
+        shown = _replace(words, lengths > _MAX_LENGTH, _TOO_LONG)
+        shown = _replace(shown, not_text, _NOT_TEXT)
         self._frequent.AddValues(shown, pa.array(counts, pa.float32()))
         if weights is not None:
             weights = np.bincount(indices, weights)
@@ -266,7 +266,7 @@ def _is_text(word: bytes) -> bool:
     return True
 
 
-def _replaced(words: pa.Array, mask: np.ndarray, by: str) -> pa.Array:
+def _replace(words: pa.Array, mask: np.ndarray, by: str) -> pa.Array:
     return pc.if_else(pa.array(mask), by.encode(), words) if mask.any() else words
 
 

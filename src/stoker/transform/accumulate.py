@@ -20,10 +20,10 @@ __all__ = [
     "Combined",
     "CombinedPerKey",
     "Vocabulary",
-    "combined_per_key",
+    "combine_per_key",
     "is_mutual",
-    "merged",
-    "merged_vocabulary",
+    "merge_accumulators",
+    "merge_vocabularies",
 ]
 
 Values = tuple[np.ndarray, ...]
@@ -76,7 +76,7 @@ class Combined:
 
     def elements(self, shares: list[Any]) -> list[Any]:
         """The one accumulator of all."""
-        return [merged(self._combiner, shares)]
+        return [merge_accumulators(self._combiner, shares)]
 
 
 class CombinedPerKey:
@@ -108,7 +108,7 @@ class CombinedPerKey:
     def elements(self, shares: list[dict[bytes, Any]]) -> list[tuple[bytes, Any]]:
         """A pair of a key and its accumulator for each key."""
         pairs = [pair for share in shares for pair in share.items()]
-        return list(combined_per_key(self._combiner, pairs).items())
+        return list(combine_per_key(self._combiner, pairs).items())
 
     def _rows_per_key(self, keys: np.ndarray) -> Iterable[tuple[bytes, Any]]:
         """Row by row; but quantiles take all rows of a key at once, which is much faster."""
@@ -120,17 +120,17 @@ class CombinedPerKey:
         return rows.items()
 
 
-def combined_per_key(
+def combine_per_key(
     combiner: analyzer_nodes.Combiner, pairs: Iterable[tuple[Any, Any]]
 ) -> dict[Any, Any]:
     """The accumulators of each key, or token, merged."""
     accumulators: dict[Any, list[Any]] = {}
     for key, accumulator in pairs:
         accumulators.setdefault(key, []).append(accumulator)
-    return {key: merged(combiner, many) for key, many in accumulators.items()}
+    return {key: merge_accumulators(combiner, many) for key, many in accumulators.items()}
 
 
-def merged(combiner: analyzer_nodes.Combiner, accumulators: list[Any]) -> Any:
+def merge_accumulators(combiner: analyzer_nodes.Combiner, accumulators: list[Any]) -> Any:
     """One accumulator of all; it starts from an empty one, so that none of them is changed."""
     return combiner.merge_accumulators([combiner.create_accumulator(), *accumulators])
 
@@ -171,18 +171,18 @@ class Vocabulary:
         pairs = (pair for share in shares for pair in share.items())
         if len(shares) == 1 and not is_mutual(self._ordering):
             return list(pairs)
-        return list(merged_vocabulary(pairs, self._ordering).items())
+        return list(merge_vocabularies(pairs, self._ordering).items())
 
 
-def merged_vocabulary(pairs: Iterable[tuple[Any, Any]], ordering: int) -> dict[Any, Any]:
+def merge_vocabularies(pairs: Iterable[tuple[Any, Any]], ordering: int) -> dict[Any, Any]:
     """The values of each token put together."""
     if not is_mutual(ordering):
         total: dict[Any, Any] = {}
         _add_weights(total, pairs)
         return total
     combiner = _means_combiner(ordering)
-    merged = combined_per_key(combiner, pairs)
-    return {token: combiner.extract_output(one) for token, one in merged.items()}
+    merge_accumulators = combine_per_key(combiner, pairs)
+    return {token: combiner.extract_output(one) for token, one in merge_accumulators.items()}
 
 
 def is_mutual(ordering: int) -> bool:

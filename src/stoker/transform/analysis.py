@@ -28,10 +28,10 @@ from stoker.transform.accumulate import (
     Combined,
     CombinedPerKey,
     Vocabulary,
-    combined_per_key,
-    merged,
+    combine_per_key,
+    merge_accumulators,
 )
-from stoker.transform.analyzer_cache import cached_records, decode
+from stoker.transform.analyzer_cache import decode, read_cached_records
 from stoker.transform.internals import (
     Ordering,
     TensorBinding,
@@ -151,7 +151,7 @@ class Analysis(nodes.Visitor):  # type: ignore[misc]
 
     def _from_cache(self, operation: analyzer_nodes.DecodeCache) -> Elements:
         key, entry = operation.dataset_key, operation.cache_key
-        records = cached_records(self._caches[key], entry)
+        records = read_cached_records(self._caches[key], entry)
         self.decoded.setdefault(key, {})[entry] = records
         return [decode(operation.coder, record) for record in records]
 
@@ -235,7 +235,7 @@ def _nth(result: Value, index: int) -> Value:
     return lambda: result()[index]
 
 
-def _extracted(operation: beam_nodes.ExtractFromDict, elements: Elements) -> Elements:
+def _extract(operation: beam_nodes.ExtractFromDict, elements: Elements) -> Elements:
     return [element[operation.keys] for element in elements]
 
 
@@ -247,7 +247,9 @@ def _packed_merge(
         accumulators.setdefault(label, []).append(accumulator)
     return [
         {
-            one.label: one.combiner.extract_output(merged(one.combiner, accumulators[one.keys[0]]))
+            one.label: one.combiner.extract_output(
+                merge_accumulators(one.combiner, accumulators[one.keys[0]])
+            )
             for one in operation.combiners
         }
     ]
@@ -256,17 +258,17 @@ def _packed_merge(
 def _combine_merge(
     operation: analyzer_nodes.CacheableCombineMerge, accumulators: Elements
 ) -> Elements:
-    return [operation.combiner.extract_output(merged(operation.combiner, accumulators))]
+    return [operation.combiner.extract_output(merge_accumulators(operation.combiner, accumulators))]
 
 
 def _merge_per_key(
     operation: analyzer_nodes.CacheableCombinePerKeyMerge, pairs: list[tuple[bytes, Any]]
 ) -> Elements:
-    of_key = combined_per_key(operation.combiner, pairs)
+    of_key = combine_per_key(operation.combiner, pairs)
     return [(key, operation.combiner.extract_output(one)) for key, one in of_key.items()]
 
 
-def _formatted_keys(
+def _format_keys(
     operation: analyzer_nodes.CacheableCombinePerKeyFormatKeys, pairs: list[tuple[bytes, Any]]
 ) -> Elements:
     """The keys in order, then for each output of the combiner its values in the same order."""
@@ -282,7 +284,7 @@ def _formatted_keys(
     ]
 
 
-def _formatted_large(
+def _format_large(
     _: analyzer_nodes.CacheableCombinePerKeyFormatLarge, pairs: list[tuple[bytes, Any]]
 ) -> Elements:
     return [(",".join(map(tf.compat.as_str_any, values)), key) for key, values in pairs]
@@ -318,7 +320,7 @@ _FUNCTIONS: Mapping[type, Callable[..., Elements]] = {
             values[0], operation.tensor_name, operation.dtype_enum, operation.is_asset_filepath
         )
     ],
-    beam_nodes.ExtractFromDict: _extracted,
+    beam_nodes.ExtractFromDict: _extract,
     beam_nodes.Flatten: lambda _, *many: [element for elements in many for element in elements],
     analyzer_nodes.AddKey: lambda operation, elements: [(operation.key, one) for one in elements],
     analyzer_nodes.FlattenLists: lambda _, lists: [element for one in lists for element in one],
@@ -330,8 +332,8 @@ _FUNCTIONS: Mapping[type, Callable[..., Elements]] = {
     analyzer_nodes.ExtractCombineMergeOutputs: _outputs,
     analyzer_nodes.ExtractPackedCombineMergeOutputs: _outputs,
     analyzer_nodes.CacheableCombinePerKeyMerge: _merge_per_key,
-    analyzer_nodes.CacheableCombinePerKeyFormatKeys: _formatted_keys,
-    analyzer_nodes.CacheableCombinePerKeyFormatLarge: _formatted_large,
+    analyzer_nodes.CacheableCombinePerKeyFormatKeys: _format_keys,
+    analyzer_nodes.CacheableCombinePerKeyFormatLarge: _format_large,
     analyzer_nodes.ScaleAndFlattenPerKeyBucketBouandaries: lambda _, boundaries: [
         [part] for part in joined_boundaries(boundaries[0])
     ],

@@ -22,7 +22,7 @@ from stoker.data.tfrecord import read_records, write_records
 from stoker.errors import BadData
 from stoker.transform.internals import PerKeyCoder, SketchCoder, per_key_parts
 
-__all__ = ["cached_records", "decode", "find_cache", "write_cache"]
+__all__ = ["decode", "find_cache", "read_cached_records", "write_cache"]
 
 _MANIFEST = "MANIFEST"
 _FILE = "{}-00000-of-00001.gz"
@@ -45,7 +45,7 @@ def find_cache(cache_dir: str | None, keys: list[DatasetKey]) -> dict[DatasetKey
     return found
 
 
-def cached_records(cache: DatasetCache, entry: bytes) -> list[bytes]:
+def read_cached_records(cache: DatasetCache, entry: bytes) -> list[bytes]:
     """The records of one cache key."""
     return [record for path in cache.get(entry) for record in read_records(str(path))]
 
@@ -64,7 +64,7 @@ def write_cache(cache_dir: str, caches: Mapping[DatasetKey, Mapping[bytes, list[
 def decode(coder: analyzer_nodes.CacheCoder, record: bytes) -> Any:
     """The accumulator that a coder encoded."""
     if isinstance(coder, SketchCoder):
-        return _unpickled(record)
+        return _unpickle(record)
     if isinstance(coder, PerKeyCoder):
         (key, value), value_coder = per_key_parts(coder, record)
         return key, decode(value_coder, value)
@@ -73,7 +73,7 @@ def decode(coder: analyzer_nodes.CacheCoder, record: bytes) -> Any:
 
 def _manifest(path: Path) -> dict[bytes, int]:
     try:
-        manifest = _unpickled(path.read_bytes())
+        manifest = _unpickle(path.read_bytes())
     except (pickle.UnpicklingError, EOFError, ValueError) as error:
         raise BadData(f"{path} is not the manifest of an analyzer cache: {error}.") from error
     if not isinstance(manifest, dict):
@@ -81,7 +81,7 @@ def _manifest(path: Path) -> dict[bytes, int]:
     return manifest
 
 
-def _unpickled(data: bytes) -> Any:
+def _unpickle(data: bytes) -> Any:
     return _Unpickler(io.BytesIO(data)).load()
 
 

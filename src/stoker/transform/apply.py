@@ -18,7 +18,7 @@ from tfx_bsl.tfxio.tensor_adapter import TensorAdapter, TensorAdapterConfig
 
 from stoker.transform.internals import GraphOfTensorFlow1, inputs_of
 
-__all__ = ["Graph", "calls_python", "tensor_adapter"]
+__all__ = ["LoadedGraph", "calls_python", "tensor_adapter"]
 
 
 def tensor_adapter(schema: schema_pb2.Schema, names: Set[str] | None = None) -> TensorAdapter:
@@ -28,7 +28,7 @@ def tensor_adapter(schema: schema_pb2.Schema, names: Set[str] | None = None) -> 
     return TensorAdapter(TensorAdapterConfig(_columns(schema), wanted))
 
 
-class Graph:
+class LoadedGraph:
     """A SavedModel, loaded, as a function from a record batch to tensors by name.
 
     Tensors are made only of the features that the graph's outputs need.
@@ -49,7 +49,7 @@ class Graph:
     def __call__(self, batch: pa.RecordBatch) -> Mapping[str, Any]:
         """The outputs of the graph for these rows."""
         tensors = self._adapter.ToBatchTensors(
-            self._fitting(batch), produce_eager_tensors=not self._is_of_tensorflow_1
+            self._fit_to_schema(batch), produce_eager_tensors=not self._is_of_tensorflow_1
         )
         try:
             return self._outputs(tensors)
@@ -67,7 +67,7 @@ class Graph:
         values = self._state.callable_get_outputs(*feeds)
         return dict(zip(self._state.outputs_tensor_keys, values, strict=True))
 
-    def _fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _fit_to_schema(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The schema's columns of a batch; one that the batch does not have is empty."""
         if batch.schema.equals(self._columns):
             return batch

@@ -20,8 +20,8 @@ from tensorflow_transform.beam import analyzer_cache
 from tensorflow_transform.tf_metadata import dataset_metadata
 from tfx_bsl.public import tfxio
 
-from stoker.transform.job import Job, Source
-from stoker.transform.route import names_a_runner
+from stoker.transform.engine_choice import names_a_runner
+from stoker.transform.job import AnalyzedSplit, TransformJob
 from stoker.user_code.fingerprint import loaded_files
 
 __all__ = ["run_on_beam"]
@@ -29,7 +29,7 @@ __all__ = ["run_on_beam"]
 _IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
 
 
-def run_on_beam(job: Job, beam_pipeline_args: Sequence[str]) -> None:
+def run_on_beam(job: TransformJob, beam_pipeline_args: Sequence[str]) -> None:
     """Analyze and transform in one pipeline."""
     arguments = [*beam_pipeline_args]
     if not names_a_runner(beam_pipeline_args):
@@ -50,7 +50,7 @@ def run_on_beam(job: Job, beam_pipeline_args: Sequence[str]) -> None:
             _transform(job, split, folder, pipeline, transform_fn)
 
 
-def _analyze(job: Job, pipeline: Any) -> Any:
+def _analyze(job: TransformJob, pipeline: Any) -> Any:
     """The transform function as Beam has it: a SavedModel to come, and its metadata."""
     keys = {source.key: analyzer_cache.DatasetKey(source.key) for source in job.analyzed}
     data = {
@@ -75,7 +75,9 @@ def _analyze(job: Job, pipeline: Any) -> Any:
     return transform_fn
 
 
-def _transform(job: Job, split: str, folder: str, pipeline: Any, transform_fn: Any) -> None:
+def _transform(
+    job: TransformJob, split: str, folder: str, pipeline: Any, transform_fn: Any
+) -> None:
     from tfx_bsl.coders.example_coder import RecordBatchToExamplesEncoder
 
     folders = job.transformed[split]
@@ -96,7 +98,7 @@ def _transform(job: Job, split: str, folder: str, pipeline: Any, transform_fn: A
     )
 
 
-def _examples(job: Job, folders: Sequence[str]) -> Any:
+def _examples(job: TransformJob, folders: Sequence[str]) -> Any:
     return _tfxio(job.schema, folders).BeamSource()
 
 
@@ -104,7 +106,7 @@ def _tfxio(schema: schema_pb2.Schema, folders: Sequence[str]) -> Any:
     return tfxio.TFExampleRecord([os.path.join(folder, "*") for folder in folders], schema=schema)
 
 
-def _keep_known(cache_in: str | None, cache_out: str, sources: Sequence[Source]) -> None:
+def _keep_known(cache_in: str | None, cache_out: str, sources: Sequence[AnalyzedSplit]) -> None:
     """Copy what is known of the data of today; Beam adds what it learns."""
     for source in sources:
         folder = os.path.join(cache_in or "", source.key)

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tensorflow_transform import impl_helper
 
-__all__ = ["Columns"]
+__all__ = ["ColumnsFromTensors"]
 
 
-class Columns:
+class ColumnsFromTensors:
     """Makes a column for each feature of the transformed schema.
 
     The features of a ragged tensor are its values and, for every further dimension, the lengths

@@ -11,7 +11,7 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 from tensorflow_transform.beam.analyzer_cache import DatasetKey
 
 from stoker.transform.accumulate import Accumulation
-from stoker.transform.apply import Graph, calls_python
+from stoker.transform.apply import LoadedGraph, calls_python
 from stoker.transform.pool import Pool
 
 __all__ = ["Dataset", "Pass", "Read", "gather"]
@@ -89,7 +89,7 @@ def _read_share(
     work: list[tuple[Read, list[int]]],
 ) -> list[list[Any]]:
     """For each accumulation, an accumulator per dataset; of this process's share of the batches."""
-    graph = Graph(saved_model_dir, schema)
+    graph = LoadedGraph(saved_model_dir, schema)
     results: list[list[Any]] = [[] for _ in accumulations]
     for read, indices in work:
         accumulators = {index: accumulations[index].start() for index in indices}

@@ -35,7 +35,7 @@ class Traced:
     tmp_dir: str
     compat_v1: bool
     specs: Mapping[str, tf.TypeSpec]
-    graph: tf.Graph
+    graph: tf.LoadedGraph
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     analyzers: tuple[nodes.ValueNode, ...]
@@ -57,7 +57,7 @@ def trace(
     if not specs:
         raise ValueError("The schema has no feature. Give Transform the schema of the examples.")
     compat_v1 = tf2_utils.use_tf_compat_v1(force_tf_compat_v1)
-    checked = _checked(preprocessing_fn, specs)
+    checked = _check_returned(preprocessing_fn, specs)
     os.makedirs(tmp_dir, exist_ok=True)
     try:
         graph, inputs, outputs = impl_helper.trace_preprocessing_function(
@@ -86,7 +86,7 @@ def trace(
     )
 
 
-def _checked(preprocessing_fn: PreprocessingFn, specs: Mapping[str, Any]) -> PreprocessingFn:
+def _check_returned(preprocessing_fn: PreprocessingFn, specs: Mapping[str, Any]) -> PreprocessingFn:
     """The function, with errors that say what to do."""
 
     def call_and_check(inputs: Any) -> Any:

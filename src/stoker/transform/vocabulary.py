@@ -11,7 +11,7 @@ import tensorflow as tf
 from tensorflow_transform import analyzer_nodes, analyzers, tf_utils
 
 from stoker.data.tfrecord import write_records
-from stoker.transform.accumulate import is_mutual, merged_vocabulary
+from stoker.transform.accumulate import is_mutual, merge_vocabularies
 from stoker.transform.internals import count_and_token, mutual_information
 
 __all__ = ["merge", "order", "prune", "size", "write"]
@@ -25,7 +25,7 @@ _NO_THRESHOLD = float("-inf")
 
 def merge(operation: analyzer_nodes.VocabularyMerge, pairs: Iterable[Entry]) -> list[Entry]:
     """Every token once, after its frequency, or after its information and frequency."""
-    total = merged_vocabulary(pairs, operation.vocab_ordering_type)
+    total = merge_vocabularies(pairs, operation.vocab_ordering_type)
     if not is_mutual(operation.vocab_ordering_type):
         return [(value, token) for token, value in total.items()]
     everything = next((total.pop(token) for token in _SENTINELS if token in total), None)

@@ -150,7 +150,7 @@ def _read_custom_config(text: str | None) -> dict[str, Any]:
 
 
 def _count(statistics: Sequence[Artifact]) -> dict[str, int]:
-    from stoker.statistics.statistics import STATISTICS_FILE, read_statistics
+    from stoker.statistics.compute import STATISTICS_FILE, read_statistics
 
     counts = {}
     for split in decode_split_names(str(statistics[0].properties.get("split_names", ""))):
@@ -177,7 +177,7 @@ def _columns_dir(working_dir: str) -> str | None:
 def _tf_dataset_factory(
     cache_dir: str | None, file_pattern: Any, options: Any, schema: Any = None, **more: Any
 ) -> Any:
-    from stoker.data.dataset import tf_dataset_factory
+    from stoker.data.accessor import tf_dataset_factory
 
     return tf_dataset_factory(file_pattern, options, schema, cache_dir=cache_dir, **more)
 
@@ -185,6 +185,6 @@ def _tf_dataset_factory(
 def _record_batch_factory(
     cache_dir: str | None, file_pattern: Any, options: Any, schema: Any = None
 ) -> Any:
-    from stoker.data.dataset import record_batch_factory
+    from stoker.data.accessor import record_batch_factory
 
     return record_batch_factory(file_pattern, options, schema, cache_dir=cache_dir)

@@ -15,9 +15,9 @@ from stoker.artifacts import (
     ModelRun,
     Schema,
 )
-from stoker.statistics.statistics import read_statistics
+from stoker.statistics.compute import read_statistics
 from stoker.storage.layout import only_file
-from stoker.views.markup import framed, heading, page, table_view
+from stoker.views.markup import frame, heading, page, table_view
 from stoker.views.model_views import (
     evaluation_view,
     facts_view,
@@ -26,11 +26,11 @@ from stoker.views.model_views import (
     training_view,
     verdict_view,
 )
-from stoker.views.models import curves_of
+from stoker.views.models import read_curves
 from stoker.views.preview import preview
 from stoker.views.statistics_view import statistics_view
 from stoker.views.table import readable_path
-from stoker.views.tables import folders_of, tables_of
+from stoker.views.tables import make_tables, split_folders
 
 __all__ = ["html_page", "html_view"]
 
@@ -40,7 +40,7 @@ _WIDTH = 160
 
 def html_view(artifact: Artifact) -> str:
     """An artifact as a fragment of HTML that brings its style."""
-    return framed(heading(_title(artifact), readable_path(artifact.uri)) + _content(artifact))
+    return frame(heading(_title(artifact), readable_path(artifact.uri)) + _content(artifact))
 
 
 def html_page(artifact: Artifact) -> str:
@@ -57,15 +57,15 @@ def _content(artifact: Artifact) -> str:
         return "<p>Its files are gone.</p>"
     match artifact:
         case ExampleStatistics():
-            folders = folders_of(artifact)
+            folders = split_folders(artifact)
             return statistics_view(
                 {split: read_statistics(only_file(folder)) for split, folder in folders.items()}
             )
         case Examples() | ExampleAnomalies() | Schema():
-            return "".join(map(table_view, tables_of(artifact, _NUM_EXAMPLES, _WIDTH)))
+            return "".join(map(table_view, make_tables(artifact, _NUM_EXAMPLES, _WIDTH)))
         case Model():
             return model_view(artifact)
-        case ModelRun() if curves := curves_of(artifact.uri):
+        case ModelRun() if curves := read_curves(artifact.uri):
             return training_view(curves) + files_view(artifact)
         case ModelEvaluation():
             return evaluation_view(artifact.uri)

@@ -8,11 +8,11 @@ from stoker.views.style import PAGE_STYLE, STYLE
 from stoker.views.table import Table
 
 __all__ = [
+    "assign_colours",
     "card",
     "cards",
     "cells_table",
-    "colours_of",
-    "framed",
+    "frame",
     "heading",
     "key",
     "legend",
@@ -24,7 +24,7 @@ __all__ = [
 _NUM_COLOURS = 4
 
 
-def framed(content: str) -> str:
+def frame(content: str) -> str:
     """A fragment that looks the same wherever it is put."""
     return f'<style>{STYLE}</style><div class="stoker">{content}</div>'
 
@@ -65,7 +65,7 @@ def cells_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def colours_of(splits: Iterable[str]) -> dict[str, str]:
+def assign_colours(splits: Iterable[str]) -> dict[str, str]:
     """The style class of each split."""
     return {split: f"split-{number % _NUM_COLOURS}" for number, split in enumerate(splits)}
 

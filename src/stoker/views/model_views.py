@@ -11,7 +11,7 @@ from typing import Any
 from stoker.artifacts import Artifact
 from stoker.metadata.masking import masked
 from stoker.views.charts import curves_chart
-from stoker.views.markup import card, cards, cells_table, colours_of, key, legend, table_view
+from stoker.views.markup import assign_colours, card, cards, cells_table, key, legend, table_view
 from stoker.views.models import (
     REPORTS,
     Curves,
@@ -53,7 +53,7 @@ def model_view(model: Artifact) -> str:
 def training_view(curves: Curves) -> str:
     """A card for each metric, with the splits in one chart."""
     splits = list(dict.fromkeys(split for by_split in curves.values() for split in by_split))
-    colours = colours_of(splits)
+    colours = assign_colours(splits)
     drawn = []
     for name, by_split in curves.items():
         rows = [

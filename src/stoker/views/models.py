@@ -20,11 +20,11 @@ __all__ = [
     "REPORTS",
     "Curves",
     "course",
-    "curves_of",
     "curves_table",
     "evaluation_tables",
     "formats_tables",
     "hyperparameters_table",
+    "read_curves",
     "signatures_table",
     "trials_table",
     "verdict_on",
@@ -117,7 +117,7 @@ def hyperparameters_table(folder: str) -> Table:
     """The values of a search's best trial, or those of a user's own file."""
     found = json.loads(Path(only_file(folder)).read_text(encoding="utf-8"))
     values = found.get("values", found)
-    rows = [(name, _told(value)) for name, value in values.items()]
+    rows = [(name, _show_value(value)) for name, value in values.items()]
     return Table(columns=("hyperparameter", "value"), rows=rows)
 
 
@@ -125,17 +125,19 @@ def trials_table(folder: str) -> Table:
     """Every trial of a search, the best first."""
     trials = json.loads(Path(folder, TUNER_RESULTS_FILE).read_text(encoding="utf-8"))
     columns = tuple(dict.fromkeys(name for trial in trials for name in trial))
-    rows = [[_told(trial[name]) if name in trial else "" for name in columns] for trial in trials]
+    rows = [
+        [_show_value(trial[name]) if name in trial else "" for name in columns] for trial in trials
+    ]
     return Table(columns=columns, rows=rows)
 
 
-def _told(value: Any) -> str:
+def _show_value(value: Any) -> str:
     if isinstance(value, float):
         return readable_number(value)
     return short(value if isinstance(value, str) else json.dumps(value))
 
 
-def curves_of(folder: str) -> Curves:
+def read_curves(folder: str) -> Curves:
     """How the metrics of a training went; none where it was not watched."""
     path = Path(folder, METRICS_FILE)
     curves: dict[str, dict[str, list[tuple[int, float]]]] = {}

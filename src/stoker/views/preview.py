@@ -15,16 +15,16 @@ from stoker.artifacts import (
     ValueArtifact,
 )
 from stoker.views.models import (
-    curves_of,
     curves_table,
     evaluation_tables,
     hyperparameters_table,
+    read_curves,
     signatures_table,
     trials_table,
     verdict_on,
 )
 from stoker.views.table import Table
-from stoker.views.tables import short, tables_of
+from stoker.views.tables import make_tables, short
 
 __all__ = ["VERDICTS", "preview"]
 
@@ -38,7 +38,7 @@ def preview(artifact: Artifact) -> list[Table]:
     match artifact:
         case Model() if signatures := artifact.custom_properties.get("signatures"):
             return [signatures_table(signatures)]
-        case ModelRun() if curves := curves_of(artifact.uri):
+        case ModelRun() if curves := read_curves(artifact.uri):
             return [curves_table(curves)]
         case ModelEvaluation():
             return evaluation_tables(artifact.uri)
@@ -50,4 +50,4 @@ def preview(artifact: Artifact) -> list[Table]:
             return [trials_table(artifact.uri)]
         case ValueArtifact():
             return [Table(columns=("value",), rows=[(short(str(artifact.value)),)])]
-    return tables_of(artifact)
+    return make_tables(artifact)

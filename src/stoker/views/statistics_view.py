@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
-from stoker.statistics.comparison import equal_width_histogram, words_of
-from stoker.statistics.statistics import feature_name
+from stoker.statistics.compute import feature_name
+from stoker.statistics.drift import equal_width_histogram, words_of
 from stoker.views.charts import histogram_chart, words_chart
-from stoker.views.markup import card, cards, cells_table, colours_of, key, legend
+from stoker.views.markup import assign_colours, card, cards, cells_table, key, legend
 from stoker.views.tables import readable_number
 
 __all__ = ["statistics_view"]
@@ -25,7 +25,7 @@ def statistics_view(splits: Mapping[str, statistics_pb2.DatasetFeatureStatistics
     for split, statistics in splits.items():
         for stats in itertools.chain.from_iterable(one.features for one in statistics.datasets):
             features.setdefault(feature_name(stats), {})[split] = stats
-    colours = colours_of(splits)
+    colours = assign_colours(splits)
     counts = {
         split: f"{split}: {sum(one.num_examples for one in statistics.datasets):,} examples"
         for split, statistics in splits.items()

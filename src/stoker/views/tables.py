@@ -8,25 +8,25 @@ import os
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.artifacts import Artifact, ExampleAnomalies, Examples, ExampleStatistics, Schema
-from stoker.data.files import matching_files
+from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.example_pb2 import Example, Feature
-from stoker.statistics.anomalies import read_anomalies, told
-from stoker.statistics.comparison import equal_width_histogram
-from stoker.statistics.schema import read_schema
-from stoker.statistics.statistics import feature_name, read_statistics
+from stoker.statistics.anomalies import describe_anomalies, read_anomalies
+from stoker.statistics.compute import feature_name, read_statistics
+from stoker.statistics.data_schema import read_schema
+from stoker.statistics.drift import equal_width_histogram
 from stoker.storage.layout import only_file
 from stoker.views.table import Table
 
 __all__ = [
     "anomalies_table",
     "examples_table",
-    "folders_of",
+    "make_tables",
     "readable_number",
     "schema_table",
     "short",
+    "split_folders",
     "statistics_table",
-    "tables_of",
 ]
 
 _NUM_EXAMPLES = 3
@@ -36,7 +36,7 @@ _WIDTH = 40
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-def tables_of(
+def make_tables(
     artifact: Artifact, num_examples: int = _NUM_EXAMPLES, width: int = _WIDTH
 ) -> list[Table]:
     """What is in an artifact of data, in cells of `width` at most; none for any other kind."""
@@ -48,16 +48,16 @@ def tables_of(
         case ExampleStatistics():
             return [
                 statistics_table(read_statistics(only_file(folder)), split)
-                for split, folder in folders_of(artifact).items()
+                for split, folder in split_folders(artifact).items()
             ]
         case ExampleAnomalies():
-            return [anomalies_table(*one) for one in folders_of(artifact).items()]
+            return [anomalies_table(*one) for one in split_folders(artifact).items()]
         case Schema():
             return [schema_table(read_schema(only_file(artifact.uri)), width)]
     return []
 
 
-def folders_of(artifact: ExampleStatistics | ExampleAnomalies) -> dict[str, str]:
+def split_folders(artifact: ExampleStatistics | ExampleAnomalies) -> dict[str, str]:
     """Where each split is; those that Transform makes have one file, about all examples."""
     return {split: artifact.path(split=split) for split in artifact.splits} or {"all": artifact.uri}
 
@@ -211,15 +211,15 @@ def readable_number(number: float) -> str:
 
 def anomalies_table(split: str, folder: str) -> Table:
     """A row for each thing that is not as the schema says."""
-    rows = told(read_anomalies(only_file(folder)))
+    rows = describe_anomalies(read_anomalies(only_file(folder)))
     return Table(
-        title=f"{split}: {_counted(len(rows))}",
+        title=f"{split}: {_count_anomalies(len(rows))}",
         columns=("feature", "anomaly", "description"),
         rows=rows,
     )
 
 
-def _counted(number: int) -> str:
+def _count_anomalies(number: int) -> str:
     if not number:
         return "as the schema says"
     return "1 anomaly" if number == 1 else f"{number} anomalies"

@@ -3,7 +3,7 @@ import pytest
 
 from stoker.artifacts import Examples
 from stoker.components.example_gen.executor import CsvExecutor
-from stoker.data.files import matching_files
+from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 
 

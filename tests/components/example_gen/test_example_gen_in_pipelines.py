@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stoker.artifacts import Examples, Model
-from stoker.cli.clean import leftovers
-from stoker.cli.verify import damage
+from stoker.cli.clean import find_leftovers
+from stoker.cli.verify import find_damage
 from stoker.components.example_gen import CsvExampleGen, JsonExampleGen, ParquetExampleGen
 from stoker.components.importer import Importer
 from stoker.components.schema_gen import ImportSchemaGen
@@ -47,7 +47,7 @@ def run(root, *steps, force=()):
     outputs = LocalDagRunner().run(pipeline, force=force).outputs
     with Store(pipeline.store_config(str(root))) as store:
         newest = {one.node_id: one for one in store.executions(pipeline_name="data")}
-        assert not any("columns" in one.path for one in leftovers(store))
+        assert not any("columns" in one.path for one in find_leftovers(store))
     return outputs, {
         node: one.properties.get("cache_explanation", "") for node, one in newest.items()
     }
@@ -84,7 +84,7 @@ def test_without_the_columns_everything_is_as_it_was(tmp_path):
     before = describe(examples.uri).digest
     assert list(Path(examples.uri, "columns").rglob("*.arrow"))
     shutil.rmtree(Path(examples.uri, "columns"))
-    assert damage(examples) == []
+    assert find_damage(examples) == []
     assert describe(examples.uri).digest == before == examples.custom_properties["content_digest"]
     steps = CsvExampleGen(str(tmp_path / "in"))
     _, why = run(root, steps, count(examples=steps.outputs["examples"]))

@@ -2,6 +2,7 @@
 """Transform in real pipelines: every way of running it gives the same examples."""
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -13,10 +14,12 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2
 from tfx import v1 as tfx
 from tfx.types import channel_utils
 
-from stoker.data.decode import read_table
+from stoker.data.decode import decode
+from stoker.data.input_files import matching_files
+from stoker.data.tfrecord import read_records
 from stoker.errors import StepFailed
-from stoker.statistics.schema import read_schema
-from stoker.statistics.statistics import read_statistics
+from stoker.statistics.compute import read_statistics
+from stoker.statistics.data_schema import read_schema
 
 pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
 
@@ -157,16 +160,22 @@ def run_every_kind(folder, server):
     return run_pipeline(folder / "root", [old, new, statistics, schema, *transforms])
 
 
+def read_rows(folder):
+    """All examples, from the records."""
+    batches = (decode(read_records(file)) for file in matching_files(folder))
+    return [row for batch in itertools.chain.from_iterable(batches) for row in batch.to_pylist()]
+
+
 def transformed(outputs, name, split="eval"):
     """The transformed examples of a split, by their id."""
     (examples,) = outputs[name]["transformed_examples"]
-    table = read_table(examples.path(split=split)).to_pylist()
+    table = read_rows(examples.path(split=split))
     return {row["id"][0]: row for row in table if "id" in row} or table
 
 
 def test_examples_are_transformed_as_the_function_says(outputs):
     found = transformed(outputs, "plain")
-    raw = read_table(outputs["old"]["examples"][0].path(split="eval")).to_pylist()
+    raw = read_rows(outputs["old"]["examples"][0].path(split="eval"))
     assert sorted(found) == sorted(row["id"][0] for row in raw)
     words = {row["word"][0]: found[row["id"][0]]["word"][0] for row in raw}
     assert sorted(words) == [b"w0", b"w1", b"w2"]
@@ -219,7 +228,7 @@ def test_the_custom_config_reaches_the_function(outputs):
 
 def test_examples_that_come_twice_count_twice(outputs):
     sizes = [
-        len(read_table(outputs[name]["transformed_examples"][0].path(split="train")))
+        len(read_rows(outputs[name]["transformed_examples"][0].path(split="train")))
         for name in ("plain", "one_twice")
     ]
     (cache,) = outputs["one_twice"]["updated_analyzer_cache"]

@@ -87,7 +87,7 @@ class FileBasedExampleGen(BaseComponent):
 
     def external_files(self, parameters: dict[str, Any]) -> list[str]:
         """Every file that the input patterns match; none if that is an error, which `Do` tells."""
-        from stoker.data.files import matching_files
+        from stoker.data.input_files import matching_files
 
         given = json_format.Parse(parameters["input_config"], example_gen_pb2.Input())
         with contextlib.suppress(BadData, ValueError):

@@ -15,7 +15,7 @@ from stoker.components.example_gen.component import output_split_names, parsed_r
 from stoker.components.example_gen.spans import choose
 from stoker.data import csv
 from stoker.data.encode import Nulls, as_array, each, encode, encode_feature
-from stoker.data.files import fingerprint, matching_files
+from stoker.data.input_files import fingerprint, matching_files
 from stoker.data.shards import Block, write_splits
 from stoker.data.tfrecord import read_record_blocks
 from stoker.dsl import BaseExecutor
@@ -94,7 +94,7 @@ class _FileExecutor(BaseExecutor, abc.ABC):
 class CsvExecutor(_FileExecutor):
     """CSV rows to tf.Examples."""
 
-    _look: Callable[[Sequence[str]], csv.Table] = staticmethod(csv.guess)
+    _look: Callable[[Sequence[str]], csv.CsvLayout] = staticmethod(csv.guess)
 
     def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
         table = self._look(files)

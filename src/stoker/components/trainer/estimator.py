@@ -22,7 +22,7 @@ from typing import Any, Self
 from stoker.any_python.eval_export import export_eval_savedmodel
 from stoker.errors import NothingWritten
 from stoker.patches.estimators import enable_estimators
-from stoker.statistics.schema import read_schema
+from stoker.statistics.data_schema import read_schema
 from stoker.storage.layout import eval_model_dir, serving_model_dir
 from stoker.user_code.fn_args import FnArgs
 

@@ -84,8 +84,8 @@ class Transform(UserCodeComponent):
     SPEC_CLASS: ClassVar = TransformSpec
     FUNCTIONS: ClassVar = ("preprocessing_fn",)
     PRELOAD: ClassVar = (
-        "stoker.transform.engine",
-        "stoker.transform.statistics",
+        "stoker.transform.local_engine",
+        "stoker.transform.examples_statistics",
     )
     USES_TENSORFLOW: ClassVar = True
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.transform.executor:Executor")

@@ -7,20 +7,22 @@ from functools import partial
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
+import stoker.transform
 from stoker.artifacts import Artifact
+from stoker.components.transform.make_job import make_job
 from stoker.dsl.executor import BaseBeamExecutor
-from stoker.transform.job import Job, make_job
-from stoker.transform.records import read_share, write_share
-from stoker.transform.route import choose_route
+from stoker.transform.engine_choice import choose_engine
+from stoker.transform.example_batches import read_share, write_share
+from stoker.transform.job import TransformJob
 
 if TYPE_CHECKING:
-    from stoker.transform.engine import Pool, Traced
+    from stoker.transform.local_engine import Pool, Traced
 
 __all__ = ["Executor"]
 
 Artifacts = dict[str, list[Artifact]]
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_ENGINE = os.path.dirname(os.path.abspath(stoker.transform.__file__))
 
 
 class Executor(BaseBeamExecutor):
@@ -30,27 +32,27 @@ class Executor(BaseBeamExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Transform."""
-        from stoker.transform.engine import Pool, beam_only
-        from stoker.transform.statistics import write_all_statistics
+        from stoker.transform.examples_statistics import write_all_statistics
+        from stoker.transform.local_engine import Pool, beam_only
 
         beam_args = self._context.beam_pipeline_args
         job = make_job(input_dict, output_dict, exec_properties, tmp_dir=self._get_tmp_dir())
-        route = choose_route(beam_args, job.num_bytes)
-        with Pool(route.num_workers) as pool:
-            traced = _traced(job)
-            route = choose_route(beam_args, job.num_bytes, beam_only=beam_only(traced))
-            print(f"Transform {replace(route, num_workers=pool.size)}.", flush=True)
-            if route.on_beam:
+        choice = choose_engine(beam_args, job.num_bytes)
+        with Pool(choice.num_workers) as pool:
+            traced = _trace(job)
+            choice = choose_engine(beam_args, job.num_bytes, beam_only=beam_only(traced))
+            print(f"Transform {replace(choice, num_workers=pool.size)}.", flush=True)
+            if choice.on_beam:
                 from stoker.transform.beam import run_on_beam
 
                 run_on_beam(job, beam_args)
             else:
                 _run_here(job, traced, pool)
-        write_all_statistics(job, output_dict)
+        write_all_statistics(job)
 
 
-def _traced(job: Job) -> "Traced":
-    from stoker.transform.engine import trace
+def _trace(job: TransformJob) -> "Traced":
+    from stoker.transform.local_engine import trace
 
     try:
         return trace(
@@ -61,14 +63,14 @@ def _traced(job: Job) -> "Traced":
         )
     except ValueError as error:
         *_, (frame, _) = walk_tb(error.__traceback__)
-        if frame.f_code.co_filename.startswith(_HERE):
+        if frame.f_code.co_filename.startswith(_ENGINE):
             # It is we who complain of what the function returned: there is no line to show.
             raise error.with_traceback(None) from None
         raise
 
 
-def _run_here(job: Job, traced: "Traced", pool: "Pool") -> None:
-    from stoker.transform.engine import Dataset, analyze, transform
+def _run_here(job: TransformJob, traced: "Traced", pool: "Pool") -> None:
+    from stoker.transform.local_engine import Dataset, analyze, transform
 
     datasets = [
         Dataset(key=source.key, read=partial(read_share, [source.folder], job.schema))

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from stoker.data.files import matching_files
+from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData, RewriteFailed

@@ -74,7 +74,7 @@ def all_files_pattern(file_pattern: str) -> str:
 
 def generate_fingerprint(split_name: str, file_pattern: str) -> str:
     """What identifies the files of a split: their number, size and times."""
-    from stoker.data.files import fingerprint
+    from stoker.data.input_files import fingerprint
 
     return fingerprint(split_name, fileio.glob(file_pattern))
 
@@ -143,7 +143,7 @@ class SchemaReader:
 
     def read(self, schema_path: str) -> "schema_pb2.Schema":
         """The schema in a text file."""
-        from stoker.statistics.schema import read_schema
+        from stoker.statistics.data_schema import read_schema
 
         return read_schema(ensure_local(schema_path))
 

@@ -4,8 +4,7 @@
 import dataclasses
 import enum
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,21 +12,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
-from stoker.artifacts import Artifact
-from stoker.statistics.schema import write_schema
-from stoker.statistics.statistics import (
+from stoker.statistics.anomalies import ANOMALIES_FILE, add_findings, write_anomalies
+from stoker.statistics.compute import (
     STATISTICS_FILE,
     StatisticsOptions,
     compute_statistics,
     write_statistics,
 )
-from stoker.transform.job import Job
-from stoker.transform.records import read_sample
+from stoker.statistics.data_schema import write_schema
+from stoker.statistics.expectations import Finding
+from stoker.transform.example_batches import read_sample
+from stoker.transform.job import TransformJob
 
-__all__ = ["StatsType", "find_anomalies", "updated_options", "write_all_statistics"]
+__all__ = ["StatsType", "find_anomalies", "update_options", "write_all_statistics"]
 
 SCHEMA_FILE = "Schema.pbtxt"
-ANOMALIES_FILE = "SchemaDiff.pb"
 MAX_ROWS = 100_000
 
 
@@ -39,46 +38,37 @@ class StatsType(enum.Enum):
     POST_TRANSFORM = 2
 
 
-def write_all_statistics(job: Job, output_dict: Mapping[str, Sequence[Artifact]]) -> None:
+def write_all_statistics(job: TransformJob) -> None:
     """Write what is wanted of statistics: of the analyzed examples, and of all transformed ones."""
-    if not output_dict.get("pre_transform_stats"):
+    if not job.statistics_dirs:
         return
     from tensorflow_transform import TFTransformOutput
 
-    from stoker.transform.engine import transformed
+    from stoker.transform.local_engine import apply_graph
 
-    folders = {key: artifacts[0].uri for key, artifacts in output_dict.items() if artifacts}
     before = read_sample([source.folder for source in job.analyzed], job.schema, MAX_ROWS)
-    _write(job, StatsType.PRE_TRANSFORM, job.schema, before, folders)
+    _write(job, StatsType.PRE_TRANSFORM, job.schema, before)
     every_folder = [folder for many in job.transformed.values() for folder in many]
     raw = read_sample(every_folder, job.schema, MAX_ROWS)
-    after = list(transformed(job.transform_graph_dir, raw, schema=job.schema))
+    after = list(apply_graph(job.transform_graph_dir, raw, schema=job.schema))
     schema = TFTransformOutput(job.transform_graph_dir).transformed_metadata.schema
-    _write(job, StatsType.POST_TRANSFORM, schema, after, folders)
-    Path(folders["post_transform_anomalies"], ANOMALIES_FILE).write_bytes(
-        find_anomalies(_table(after), schema).SerializeToString(deterministic=True)
-    )
+    _write(job, StatsType.POST_TRANSFORM, schema, after)
+    table = pa.Table.from_batches(after) if after else pa.table({})
+    anomalies_dir = job.statistics_dirs["post_transform_anomalies"]
+    write_anomalies(find_anomalies(table, schema), os.path.join(anomalies_dir, ANOMALIES_FILE))
 
 
 def _write(
-    job: Job,
-    kind: StatsType,
-    schema: schema_pb2.Schema,
-    batches: list[pa.RecordBatch],
-    folders: Mapping[str, str],
+    job: TransformJob, kind: StatsType, schema: schema_pb2.Schema, batches: list[pa.RecordBatch]
 ) -> None:
-    options = updated_options(job.stats_options_updater_fn, kind, schema)
+    options = update_options(job.stats_options_updater_fn, kind, schema)
     statistics = compute_statistics(batches, schema, options)
-    when = kind.name.lower()
+    when, folders = kind.name.lower(), job.statistics_dirs
     write_statistics(statistics, os.path.join(folders[f"{when}_stats"], STATISTICS_FILE))
     write_schema(schema, os.path.join(folders[f"{when}_schema"], SCHEMA_FILE))
 
 
-def _table(batches: list[pa.RecordBatch]) -> pa.Table:
-    return pa.Table.from_batches(batches) if batches else pa.table({})
-
-
-def updated_options(updater: Any, kind: StatsType, schema: schema_pb2.Schema) -> StatisticsOptions:
+def update_options(updater: Any, kind: StatsType, schema: schema_pb2.Schema) -> StatisticsOptions:
     """The options that a user's `stats_options_updater_fn(stats_type, stats_options)` makes."""
     if updater is None:
         return StatisticsOptions()
@@ -96,27 +86,26 @@ def find_anomalies(table: pa.Table, schema: schema_pb2.Schema) -> anomalies_pb2.
     """Where transformed examples are not what the schema of the graph says that they are."""
     anomalies = anomalies_pb2.Anomalies(baseline=schema)
     for feature in schema.feature if table.num_rows else ():
-        for kind, short, description in _reasons(feature, table):
-            info = anomalies.anomaly_info[feature.name]
-            info.path.step[:] = [feature.name]
-            info.severity = anomalies_pb2.AnomalyInfo.ERROR
-            info.short_description, info.description = short, description
-            info.reason.add(type=kind, short_description=short, description=description)
+        add_findings(anomalies, feature.name, [*_check_feature(feature, table)])
     return anomalies
 
 
-def _reasons(feature: schema_pb2.Feature, table: pa.Table) -> Iterator[tuple[str, str, str]]:
+def _check_feature(feature: schema_pb2.Feature, table: pa.Table) -> Iterator[Finding]:
     if feature.name not in table.column_names:
-        yield "SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature."
+        yield Finding("SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature.")
         return
     values = pc.list_flatten(table.column(feature.name))
     if pa.types.is_floating(values.type):
         if pc.any(pc.is_nan(values)).as_py():
-            yield "FLOAT_TYPE_HAS_NAN", "NaN values", "Some values are not numbers."
+            yield Finding("FLOAT_TYPE_HAS_NAN", "NaN values", "Some values are not numbers.")
     elif pa.types.is_integer(values.type) and feature.HasField("int_domain") and len(values):
         domain, found = feature.int_domain, pc.min_max(values).as_py()
         outside = "Out-of-range values"
         if domain.HasField("max") and found["max"] > domain.max:
-            yield "INT_TYPE_BIG_INT", outside, f"The largest is {found['max']}, not {domain.max}."
+            yield Finding(
+                "INT_TYPE_BIG_INT", outside, f"The largest is {found['max']}, not {domain.max}."
+            )
         if domain.HasField("min") and found["min"] < domain.min:
-            yield "INT_TYPE_SMALL_INT", outside, f"The least is {found['min']}, not {domain.min}."
+            yield Finding(
+                "INT_TYPE_SMALL_INT", outside, f"The least is {found['min']}, not {domain.min}."
+            )

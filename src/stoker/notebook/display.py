@@ -5,10 +5,10 @@ import sys
 
 from stoker.artifacts import Artifact
 
-__all__ = ["Shown", "display"]
+__all__ = ["ArtifactView", "display"]
 
 
-class Shown:
+class ArtifactView:
     """An artifact as notebooks and terminals show it."""
 
     def __init__(self, artifact: Artifact) -> None:
@@ -30,6 +30,6 @@ def display(artifact: Artifact) -> None:
     """Show an artifact at once."""
     ipython = sys.modules.get("IPython")
     if ipython and ipython.get_ipython():
-        ipython.display.display(Shown(artifact))
+        ipython.display.display(ArtifactView(artifact))
     else:
-        print(Shown(artifact))
+        print(ArtifactView(artifact))

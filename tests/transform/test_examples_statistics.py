@@ -6,7 +6,7 @@ import pytest
 from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
-from stoker.transform.statistics import StatsType, find_anomalies, updated_options
+from stoker.transform.examples_statistics import StatsType, find_anomalies, update_options
 
 SCHEMA = text_format.Parse(
     """
@@ -49,7 +49,7 @@ def test_the_users_function_changes_the_options_of_one_kind():
             stats_options.num_top_values = 3
         return stats_options
 
-    options = [updated_options(updater, kind, SCHEMA) for kind in StatsType]
+    options = [update_options(updater, kind, SCHEMA) for kind in StatsType]
     assert [one.num_top_values for one in options] == [20, 20, 3]
 
 
@@ -59,4 +59,4 @@ def test_an_option_that_is_not_there_is_told_with_those_that_are():
         return stats_options
 
     with pytest.raises(ValueError, match=r"sets .sample_rate., .* they have .*num_top_values"):
-        updated_options(updater, StatsType.PRE_TRANSFORM, SCHEMA)
+        update_options(updater, StatsType.PRE_TRANSFORM, SCHEMA)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["CallsUnderWay"]
+__all__ = ["PendingCalls"]
 
 _GRACE_SECONDS = 0.05
 _MOST_SECONDS = 10.0
@@ -19,7 +19,7 @@ _MOST_SECONDS = 10.0
 _T = TypeVar("_T")
 
 
-class CallsUnderWay:
+class PendingCalls:
     """Lets calls through until the process ends."""
 
     def __init__(self) -> None:

@@ -80,7 +80,7 @@ def options(**given):
 
 
 def dataset(files, schema, *, cache_dir=None, start_at=None, **given):
-    from stoker.data.dataset import tf_dataset_factory
+    from stoker.data.accessor import tf_dataset_factory
 
     return tf_dataset_factory(
         files, options(**given), schema, cache_dir=cache_dir, start_at=start_at
@@ -155,7 +155,7 @@ def test_records_are_shuffled_as_tfxio_does(files, schema):
 def test_record_batches_are_those_of_tfxio(files, schema, cache_dir, with_schema, shuffle):
     from tfx_bsl.public.tfxio import RecordBatchesOptions, TFExampleRecord
 
-    from stoker.data.dataset import record_batch_factory
+    from stoker.data.accessor import record_batch_factory
 
     schema = schema if with_schema else None
     given = RecordBatchesOptions(batch_size=4, num_epochs=2, shuffle=shuffle, shuffle_seed=3)

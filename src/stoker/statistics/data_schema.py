@@ -8,8 +8,8 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
+from stoker.statistics.compute import feature_name
 from stoker.statistics.expectations import is_integer
-from stoker.statistics.statistics import feature_name
 
 __all__ = ["SCHEMA_FILE", "infer_schema", "read_schema", "write_schema"]
 
@@ -37,7 +37,7 @@ def infer_schema(
     if not statistics.datasets:
         raise ValueError("There is no dataset in these statistics to infer a schema from.")
     schema = schema_pb2.Schema()
-    for name, seen in _seen_in(statistics).items():
+    for name, seen in _collect_seen(statistics).items():
         feature = schema.feature.add(name=name, type=_TYPES[seen.type])
         _add_presence(feature, seen)
         _add_valency(feature, seen, infer_feature_shape)
@@ -46,7 +46,7 @@ def infer_schema(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Seen:
+class _SeenFeature:
     """What the examples of all datasets show of one feature."""
 
     type: int
@@ -85,25 +85,27 @@ class _Seen:
             self.all_words &= kind.unique == len(words) and not kind.invalid_utf8_count
 
 
-def _seen_in(statistics: statistics_pb2.DatasetFeatureStatisticsList) -> dict[str, _Seen]:
+def _collect_seen(
+    statistics: statistics_pb2.DatasetFeatureStatisticsList,
+) -> dict[str, _SeenFeature]:
     num_examples = sum(dataset.num_examples for dataset in statistics.datasets)
-    seen: dict[str, _Seen] = {}
+    seen: dict[str, _SeenFeature] = {}
     for dataset in statistics.datasets:
         for stats in dataset.features:
             one = seen.setdefault(
-                feature_name(stats), _Seen(type=stats.type, num_examples=num_examples)
+                feature_name(stats), _SeenFeature(type=stats.type, num_examples=num_examples)
             )
             one.add(stats)
     return seen
 
 
-def _add_presence(feature: schema_pb2.Feature, seen: _Seen) -> None:
+def _add_presence(feature: schema_pb2.Feature, seen: _SeenFeature) -> None:
     feature.presence.min_count = min(1, seen.num_present)
     if seen.num_present and seen.always:
         feature.presence.min_fraction = 1.0
 
 
-def _add_valency(feature: schema_pb2.Feature, seen: _Seen, infer_shape: bool) -> None:
+def _add_valency(feature: schema_pb2.Feature, seen: _SeenFeature, infer_shape: bool) -> None:
     """A fixed shape where every example has the same number of values, else a value count."""
     if not seen.num_present or min(seen.num_values) == 0:
         return
@@ -115,7 +117,7 @@ def _add_valency(feature: schema_pb2.Feature, seen: _Seen, infer_shape: bool) ->
         feature.value_count.min = feature.value_count.max = min(seen.num_values)
 
 
-def _add_domain(schema: schema_pb2.Schema, feature: schema_pb2.Feature, seen: _Seen) -> None:
+def _add_domain(schema: schema_pb2.Schema, feature: schema_pb2.Feature, seen: _SeenFeature) -> None:
     true, false = seen.words & _TRUE, seen.words & _FALSE
     if seen.type == _FeatureStats.INT:
         if seen.numbers and min(seen.numbers) >= 0 and max(seen.numbers) == 1:

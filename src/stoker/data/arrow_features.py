@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stoker.data.encode import as_lists, grouped
+from stoker.data.encode import as_lists, group
 from stoker.errors import BadData
 
 __all__ = ["as_feature", "feature_type"]
@@ -43,7 +43,7 @@ def as_feature(column: pa.Array, where: str) -> pa.Array:
     if values.null_count:
         raise BadData(f"{where} has a null inside a list. Leave it out of the list.")
     lengths = pc.fill_null(pc.list_value_length(column), 0).cast(pa.int64())
-    return grouped(values, np.frombuffer(lengths.buffers()[1], np.int64), empty_is_null=True)
+    return group(values, np.frombuffer(lengths.buffers()[1], np.int64), empty_is_null=True)
 
 
 def _values(column: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -7,8 +7,8 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
-from stoker.statistics.schema import infer_schema, read_schema, write_schema
-from stoker.statistics.statistics import compute_statistics
+from stoker.statistics.compute import compute_statistics
+from stoker.statistics.data_schema import infer_schema, read_schema, write_schema
 
 INTS = pa.large_list(pa.int64())
 FLOATS = pa.large_list(pa.float32())

@@ -20,19 +20,19 @@ _NAN = (math.nan, math.nan)
 
 def infinity_norm(ours: Stats, theirs: Stats) -> tuple[float, Cell | None]:
     """The largest difference between the shares of one value, and that value."""
-    return _largest({cell: abs(p - q) for cell, p, q in _shares(*_aligned(ours, theirs))})
+    return _largest({cell: abs(p - q) for cell, p, q in _shares(*_align(ours, theirs))})
 
 
 def jensen_shannon_divergence(ours: Stats, theirs: Stats) -> tuple[float, Cell | None]:
     """How much one learns from a value about where it is from: 0 bits if nothing, 1 at most."""
-    shares = list(_shares(*_aligned(ours, theirs)))
+    shares = list(_shares(*_align(ours, theirs)))
     bits = sum(_information(p, (p + q) / 2) + _information(q, (p + q) / 2) for _, p, q in shares)
     return max(0.0, bits / 2), None
 
 
 def normalized_abs_difference(ours: Stats, theirs: Stats) -> tuple[float, Cell | None]:
     """The largest difference between the counts of one value, as a share of all, and that value."""
-    one, other = _aligned(ours, theirs)
+    one, other = _align(ours, theirs)
     total = sum(one.values()) + sum(other.values())
     cells = one.keys() | other.keys()
     return _largest({cell: abs(one.get(cell, 0) - other.get(cell, 0)) / total for cell in cells})
@@ -52,7 +52,7 @@ def words_of(stats: Stats) -> dict[str, float]:
     return {bucket.label: bucket.sample_count for bucket in buckets}
 
 
-def _aligned(ours: Stats, theirs: Stats) -> tuple[Counts, Counts]:
+def _align(ours: Stats, theirs: Stats) -> tuple[Counts, Counts]:
     """The counts of both for the same cells: words, or intervals between numbers."""
     if ours.HasField("string_stats") or theirs.HasField("string_stats"):
         return dict(words_of(ours).items()), dict(words_of(theirs).items())

@@ -8,8 +8,8 @@ import time
 import pyarrow as pa
 import pytest
 
-from stoker.data import column_keeping
-from stoker.data.column_keeping import columns_for
+from stoker.data import background_columns
+from stoker.data.background_columns import columns_for
 from stoker.data.columns import read_columns
 from stoker.data.encode import encode
 from stoker.data.tfrecord import write_records
@@ -33,13 +33,13 @@ def cache(tmp_path):
 def everything_is_large(monkeypatch):
     """Ends the processes that the test has started."""
     started = []
-    monkeypatch.setattr(column_keeping, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(background_columns, "_SMALL_BYTES", 0)
     monkeypatch.setattr(
-        column_keeping.atexit, "register", lambda _, process: started.append(process)
+        background_columns.atexit, "register", lambda _, process: started.append(process)
     )
     yield started
     for process in started:
-        column_keeping._end(process)
+        background_columns._end(process)
 
 
 def wait_until(condition):
@@ -69,7 +69,7 @@ def test_large_files_get_columns_for_the_next_time(files, cache, everything_is_l
 @pytest.mark.slow
 def test_it_ends_with_the_process_that_asked(files, cache, everything_is_large, tmp_path):
     os.mkfifo(tmp_path / "endless.gz")  # whoever opens it waits for a writer that never comes
-    column_keeping._keep([str(tmp_path / "endless.gz")], cache)
+    background_columns._decode_beside([str(tmp_path / "endless.gz")], cache)
     (process,) = everything_is_large
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(2)

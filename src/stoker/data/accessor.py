@@ -19,16 +19,16 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.coders import example_coder
 from tfx_bsl.tfxio.dataset_options import RecordBatchesOptions, TensorFlowDatasetOptions
 
-from stoker.data.column_keeping import columns_for
+from stoker.data.background_columns import columns_for
 from stoker.data.columns import Columns, num_examples
-from stoker.data.files import matching_files
 from stoker.data.gather import RowReader
-from stoker.data.parsing import Parsing, inferred_schema, parsing_of
+from stoker.data.input_files import matching_files
+from stoker.data.parsing import Parsing, infer_schema_of_files, make_parsing
 from stoker.data.provenance import mark_as_from_accessor
-from stoker.data.row_batches import batches_of_rows, has_types
-from stoker.data.row_order import Passes, Position, RowOrder, interleaved
+from stoker.data.row_batches import has_types, read_batches_of_rows
+from stoker.data.row_order import Passes, Position, RowOrder, interleave_rows
 from stoker.data.seeds import cluster, fresh_seed
-from stoker.data.tensors import parsed_batches, reads
+from stoker.data.tensors import can_read, parse_batches
 from stoker.data.tfrecord import is_gzip
 
 __all__ = ["num_examples", "record_batch_factory", "tf_dataset_factory"]
@@ -50,15 +50,15 @@ def tf_dataset_factory(
     stopped, with its seed. Under a strategy every worker gets its share of the batches.
     """
     files = matching_files(file_patterns)
-    parsing = parsing_of(schema or inferred_schema(files), options.label_key)
+    parsing = make_parsing(schema or infer_schema_of_files(files), options.label_key)
     start = start_at or Position(seed=_seed(options))
     columns = _columns_for(files, cache_dir)
     passes = Passes()
-    if columns is not None and reads(parsing.features, columns.schema):
-        dataset = _from_columns(columns, parsing, options, start, passes)
+    if columns is not None and can_read(parsing.features, columns.schema):
+        dataset = _read_from_columns(columns, parsing, options, start, passes)
     else:
-        dataset = _from_records(files, parsing, options, start)
-    dataset = dataset.prefetch(options.prefetch_buffer_size).with_options(_shared_by_batches())
+        dataset = _read_from_records(files, parsing, options, start)
+    dataset = dataset.prefetch(options.prefetch_buffer_size).with_options(_share_by_batches())
     return mark_as_from_accessor(dataset, passes)
 
 
@@ -77,8 +77,8 @@ def record_batch_factory(
     wanted = decoder.ArrowSchema() if schema else columns and columns.schema
     if columns is not None and has_types(columns, wanted):
         order = _order(columns, options, seed)
-        return batches_of_rows(columns, order, wanted, options)
-    dataset = _batched_records(files, options, seed, tf.data.AUTOTUNE, sloppy=False)
+        return read_batches_of_rows(columns, order, wanted, options)
+    dataset = _batch_records(files, options, seed, tf.data.AUTOTUNE, sloppy=False)
     return (decoder.DecodeBatch(records) for records in dataset.as_numpy_iterator())
 
 
@@ -95,7 +95,7 @@ def _seed(options: _Options) -> int | None:
     return fresh_seed() if options.shuffle_seed is None else options.shuffle_seed
 
 
-def _from_columns(
+def _read_from_columns(
     columns: Columns,
     parsing: Parsing,
     options: TensorFlowDatasetOptions,
@@ -104,11 +104,11 @@ def _from_columns(
 ) -> tf.data.Dataset:
     endless = options.num_epochs is None and columns.num_rows > 0
     drop = options.drop_final_batch or options.num_epochs is None
-    return parsed_batches(
+    return parse_batches(
         RowReader(columns),
         _order(columns, options, start.seed),
         parsing.features,
-        parsing.arranged,
+        parsing.arrange,
         parsing.element_spec(options.batch_size if drop else None),
         batch_size=options.batch_size,
         start=start.epoch * columns.num_rows + start.row,
@@ -125,7 +125,7 @@ def _order(columns: Columns, options: _Options, seed: int | None) -> RowOrder:
     readers = getattr(options, "reader_num_threads", tf.data.AUTOTUNE)
     sizes = [file.num_rows for file in columns.files]
     cycle_length = _cycle_length(len(sizes), readers)
-    return RowOrder(columns.num_rows, in_order=interleaved(sizes, cycle_length))
+    return RowOrder(columns.num_rows, in_order=interleave_rows(sizes, cycle_length))
 
 
 def _cycle_length(num_files: int, num_readers: int) -> int:
@@ -146,18 +146,18 @@ def _cycle_length(num_files: int, num_readers: int) -> int:
     return len(seen)
 
 
-def _from_records(
+def _read_from_records(
     files: list[str], parsing: Parsing, options: TensorFlowDatasetOptions, start: Position
 ) -> tf.data.Dataset:
     sloppy, readers = options.sloppy_ordering, options.reader_num_threads
-    records = _batched_records(files, options, start.seed, readers, sloppy)
+    records = _batch_records(files, options, start.seed, readers, sloppy)
     if start.epoch or start.row:
         rows = start.epoch * num_examples(files) + start.row
         records = records.skip(rows // options.batch_size)
     return parsing.dataset(records, num_threads=options.parser_num_threads, sloppy=sloppy)
 
 
-def _batched_records(
+def _batch_records(
     files: list[str], options: _Options, seed: int | None, num_readers: int, sloppy: bool
 ) -> tf.data.Dataset:
     """Batches of serialized examples, in the order that tfx_bsl gives for the same options."""
@@ -179,7 +179,7 @@ def _batched_records(
     return dataset.batch(options.batch_size, drop_remainder=drop)
 
 
-def _shared_by_batches() -> tf.data.Options:
+def _share_by_batches() -> tf.data.Options:
     """Under a strategy of several processes each takes every n-th batch, not every n-th file."""
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA

@@ -20,10 +20,10 @@ from stoker.data.column_file import conform
 from stoker.data.columns import BLOCK_ROWS, Columns, read_columns
 from stoker.data.decode import decode
 from stoker.data.encode import encode
-from stoker.data.files import matching_files
+from stoker.data.input_files import matching_files
+from stoker.data.row_batches import has_types
 from stoker.data.shards import Block, ShardWriter, pack
 from stoker.data.tfrecord import is_gzip, read_records
-from stoker.errors import BadData
 
 __all__ = ["read_sample", "read_share", "write_share"]
 
@@ -39,7 +39,7 @@ class _Batch:
     """Some examples of a file that are not decoded before they are asked for."""
 
     num_rows: int
-    decoded: Callable[[], pa.RecordBatch]
+    decode_batch: Callable[[], pa.RecordBatch]
 
 
 def read_share(
@@ -48,7 +48,7 @@ def read_share(
     """Every `num_shares`-th batch of the examples in some folders; the others are not decoded."""
     for path in _files(folders):
         for batch in _batches(path, schema, share, num_shares):
-            yield batch.decoded()
+            yield batch.decode_batch()
 
 
 def read_sample(
@@ -63,7 +63,7 @@ def read_sample(
             kept.append(batch)
         while sum(one.num_rows for one in kept) > max_rows and len(kept) > 1:
             kept, every = kept[::2], every * 2
-    return [batch.decoded() for batch in kept]
+    return [batch.decode_batch() for batch in kept]
 
 
 def write_share(
@@ -87,22 +87,17 @@ def _batches(
     """A share of the batches of a file, from its columns or else from its records."""
     wanted = ExamplesToRecordBatchDecoder(schema.SerializeToString()).ArrowSchema()
     columns = read_columns([path], decode_missing=False)
-    if columns is None or not _has_types_of(columns.schema, wanted):
+    if columns is None or not has_types(columns, wanted):
+        # Records of other types than the schema's complain when they are decoded.
         for records in _records(path, share, num_shares):
-            yield _Batch(len(records), partial(_decoded, path, records, schema))
+            yield _Batch(len(records), partial(next, decode(records, schema, path=path)))
         return
     for start in range(share * _BATCH_ROWS, columns.num_rows, num_shares * _BATCH_ROWS):
         num_rows = min(_BATCH_ROWS, columns.num_rows - start)
-        yield _Batch(num_rows, partial(_sliced, columns, start, wanted))
+        yield _Batch(num_rows, partial(_slice_columns, columns, start, wanted))
 
 
-def _has_types_of(found: pa.Schema, wanted: pa.Schema) -> bool:
-    """Whether columns hold what the schema says; if not, the records are asked, and complain."""
-    types = {field.name: field.type for field in found if not pa.types.is_null(field.type)}
-    return all(types.get(field.name, field.type) == field.type for field in wanted)
-
-
-def _sliced(columns: Columns, start: int, wanted: pa.Schema) -> pa.RecordBatch:
+def _slice_columns(columns: Columns, start: int, wanted: pa.Schema) -> pa.RecordBatch:
     block = columns.block(start // BLOCK_ROWS)
     return conform(block.slice(start % BLOCK_ROWS, _BATCH_ROWS), wanted)
 
@@ -117,11 +112,3 @@ def _records(path: str, share: int, num_shares: int) -> Iterator[np.ndarray]:
     except tf.errors.DataLossError:
         collections.deque(read_records(path), maxlen=0)  # raises an error that names the place
         raise
-
-
-def _decoded(path: str, records: np.ndarray, schema: schema_pb2.Schema) -> pa.RecordBatch:
-    try:
-        (batch,) = decode(records, schema, batch_rows=_BATCH_ROWS)
-    except BadData as error:
-        raise BadData(f"{path}: {error}") from error
-    return batch

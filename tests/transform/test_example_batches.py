@@ -10,7 +10,7 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 
 from stoker.errors import BadData
-from stoker.transform.records import read_sample, read_share, write_share
+from stoker.transform.example_batches import read_sample, read_share, write_share
 
 pytestmark = pytest.mark.tf
 

@@ -26,9 +26,9 @@ from tensorflow_transform.tf_metadata import dataset_metadata, metadata_io
 
 from stoker.transform.analysis import Analysis, beam_only
 from stoker.transform.analyzer_cache import find_cache, write_cache
-from stoker.transform.apply import Graph, calls_python
+from stoker.transform.apply import LoadedGraph, calls_python
 from stoker.transform.internals import transformed_metadata
-from stoker.transform.outputs import Columns
+from stoker.transform.outputs import ColumnsFromTensors
 from stoker.transform.passes import Dataset, Read
 from stoker.transform.pool import Pool
 from stoker.transform.tracing import Traced, trace
@@ -40,10 +40,10 @@ __all__ = [
     "Traced",
     "Write",
     "analyze",
+    "apply_graph",
     "beam_only",
     "trace",
     "transform",
-    "transformed",
 ]
 
 _Written = TypeVar("_Written", covariant=True)
@@ -113,13 +113,13 @@ def transform(
     return run(_transform_share, transform_graph_dir, schema, read, write)
 
 
-def transformed(
+def apply_graph(
     transform_graph_dir: str, batches: Iterable[pa.RecordBatch], *, schema: schema_pb2.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The batches after the graph in `transform_graph_dir`; `schema` is that of the raw data."""
     output = TFTransformOutput(transform_graph_dir)
-    graph = Graph(output.transform_savedmodel_dir, schema)
-    columns = Columns(output.transformed_metadata.schema)
+    graph = LoadedGraph(output.transform_savedmodel_dir, schema)
+    columns = ColumnsFromTensors(output.transformed_metadata.schema)
     return (columns(graph(batch)) for batch in batches if batch.num_rows)
 
 
@@ -132,7 +132,7 @@ def _transform_share(
     write: Write[_Written],
 ) -> _Written:
     batches = read(share, num_shares)
-    return write(share, num_shares, transformed(transform_graph_dir, batches, schema=schema))
+    return write(share, num_shares, apply_graph(transform_graph_dir, batches, schema=schema))
 
 
 def _publish(

@@ -20,7 +20,7 @@ __all__ = ["columns_for"]
 _SMALL_BYTES = 4 << 20
 """What is decoded at once: a fraction of a second."""
 
-_being_kept: set[str] = set()
+_in_progress: set[str] = set()
 
 
 def columns_for(files: Sequence[str], cache_dir: str | None) -> Columns | None:
@@ -31,15 +31,15 @@ def columns_for(files: Sequence[str], cache_dir: str | None) -> Columns | None:
     except BadData:  # what is wrong may be in features that nobody asks for
         return None
     if columns is None and cache_dir and not small:
-        _keep(files, cache_dir)
+        _decode_beside(files, cache_dir)
     return columns
 
 
-def _keep(files: Sequence[str], cache_dir: str) -> None:
-    shards = [shard for shard in files if shard not in _being_kept]
+def _decode_beside(files: Sequence[str], cache_dir: str) -> None:
+    shards = [shard for shard in files if shard not in _in_progress]
     if not shards:
         return
-    _being_kept.update(shards)
+    _in_progress.update(shards)
     command = [sys.executable, "-m", __name__, cache_dir, *shards]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     atexit.register(_end, process)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
-from stoker.statistics.statistics import (
+from stoker.statistics.compute import (
     StatisticsOptions,
     compute_statistics,
     read_statistics,

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from stoker.any_python.processes import num_cpus
 
-__all__ = ["Route", "choose_route", "names_a_runner"]
+__all__ = ["EngineChoice", "choose_engine", "names_a_runner"]
 
 _DIRECT_RUNNERS = frozenset({"directrunner", "switchingdirectrunner", "bundlebaseddirectrunner"})
 _BYTES_PER_PROCESS = 4 << 20  # below this, a second process costs more than it saves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class EngineChoice:
     """Where, and why."""
 
     on_beam: bool = False
@@ -28,29 +28,29 @@ class Route:
         return f"runs on this machine, in {processes}, because {self.reason}"
 
 
-def choose_route(
+def choose_engine(
     beam_pipeline_args: Sequence[str], num_bytes: int, *, beam_only: Sequence[str] = ()
-) -> Route:
+) -> EngineChoice:
     """Beam for a `--runner` that is no direct one, and for the analyzers in `beam_only`.
 
     A direct runner means this machine, and so does no runner; `--direct_num_workers` says how many
     processes, 0 for one per core. FnApiRunner and PrismRunner are parts of Beam: whoever names one
     of them gets Beam, though it will run on this machine.
     """
-    runner, num_workers = _parsed(beam_pipeline_args)
+    runner, num_workers = _parse_arguments(beam_pipeline_args)
     if names_a_runner(beam_pipeline_args):
-        return Route(on_beam=True, reason=f"beam_pipeline_args say --runner={runner}")
+        return EngineChoice(on_beam=True, reason=f"beam_pipeline_args say --runner={runner}")
     if beam_only:
-        return Route(
+        return EngineChoice(
             on_beam=True,
             reason=f"preprocessing_fn has a PTransform of your own ({', '.join(beam_only)})",
         )
     if num_workers is not None:
-        return Route(
+        return EngineChoice(
             num_workers=num_workers or num_cpus(),
             reason=f"beam_pipeline_args say --direct_num_workers={num_workers}",
         )
-    return Route(
+    return EngineChoice(
         num_workers=min(num_cpus(), 1 + num_bytes // _BYTES_PER_PROCESS),
         reason=f"beam_pipeline_args say --runner={runner}" if runner else "no Beam runner is named",
     )
@@ -58,11 +58,11 @@ def choose_route(
 
 def names_a_runner(beam_pipeline_args: Sequence[str]) -> bool:
     """Whether there is a `--runner`, and it is not a direct one."""
-    runner, _ = _parsed(beam_pipeline_args)
+    runner, _ = _parse_arguments(beam_pipeline_args)
     return bool(runner) and runner.rpartition(".")[2].lower() not in _DIRECT_RUNNERS
 
 
-def _parsed(beam_pipeline_args: Sequence[str]) -> tuple[str, int | None]:
+def _parse_arguments(beam_pipeline_args: Sequence[str]) -> tuple[str, int | None]:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--runner", default="")
     parser.add_argument("--direct_num_workers", type=int)
