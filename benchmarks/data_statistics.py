@@ -9,8 +9,9 @@ import data_rows
 import measuring
 
 from stoker.artifacts import Examples, ExampleStatistics, Schema
-from stoker.components.schema_gen import SchemaExecutor, SchemaGen
-from stoker.components.statistics_gen import StatisticsExecutor, StatisticsGen
+from stoker.components import schema_gen, statistics_gen
+from stoker.components.schema_gen import SchemaGen
+from stoker.components.statistics_gen import StatisticsGen
 from stoker.data import columns  # noqa: F401 - as a worker has them
 from stoker.dsl import Channel
 from stoker.statistics import compute, data_schema  # noqa: F401
@@ -24,8 +25,8 @@ def main(folder: str) -> None:
     counting = StatisticsGen(Channel(Examples)).spec.values({})
     inferring = SchemaGen(Channel(ExampleStatistics)).spec.values({})
     clock = measuring.Clock()
-    StatisticsExecutor().Do({"examples": [examples]}, {"statistics": [counted]}, counting)
-    SchemaExecutor().Do({"statistics": [counted]}, {"schema": [inferred]}, inferring)
+    statistics_gen.Executor().Do({"examples": [examples]}, {"statistics": [counted]}, counting)
+    schema_gen.Executor().Do({"statistics": [counted]}, {"schema": [inferred]}, inferring)
     wall, cpu = clock.since()
     print(json.dumps({"wall": wall, "cpu": cpu}))
 

@@ -18,34 +18,10 @@ __all__ = [
     "STANDARD_TYPES",
     "Artifact",
     "ArtifactMap",
-    "Boolean",
-    "Bytes",
-    "DataView",
-    "ExampleAnomalies",
-    "ExampleStatistics",
-    "Examples",
-    "ExamplesDiff",
-    "ExternalArtifact",
-    "Float",
-    "HyperParameters",
-    "InferenceResult",
-    "InfraBlessing",
-    "Integer",
-    "JsonValue",
-    "Model",
-    "ModelBlessing",
-    "ModelEvaluation",
-    "ModelRun",
     "Property",
     "PropertyType",
-    "PushedModel",
-    "Schema",
     "State",
-    "String",
     "SystemType",
-    "TransformCache",
-    "TransformGraph",
-    "TunerResults",
     "ValueArtifact",
     "artifact_class",
     "decode_split_names",
@@ -113,7 +89,7 @@ _PYTHON_TYPES: dict[PropertyType, tuple[type, ...]] = {
 }
 
 
-def _declared(name: str, kind: PropertyType) -> property:
+def _make_property(name: str, kind: PropertyType) -> property:
     """The attribute through which a declared property is read and written."""
 
     def read(self: "Artifact") -> PropertyValue:
@@ -142,7 +118,7 @@ class Artifact:
         super().__init_subclass__(**kwargs)
         for name, declared in (cls.__dict__.get("PROPERTIES") or {}).items():
             if name not in cls.__dict__:
-                setattr(cls, name, _declared(name, declared.type))
+                setattr(cls, name, _make_property(name, declared.type))
 
     def __init__(self) -> None:
         if not self.TYPE_NAME:
@@ -450,7 +426,7 @@ class ValueArtifact(Artifact, abc.ABC):
         self.write(value)
 
 
-def _typed(value: Any, wanted: type | tuple[type, ...], name: str) -> Any:
+def _check_type(value: Any, wanted: type | tuple[type, ...], name: str) -> Any:
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
         raise TypeError(f"A {name} artifact takes {name.lower()} values, got {value!r}.")
     return value
@@ -461,10 +437,10 @@ class String(ValueArtifact):
 
     TYPE_NAME = "String"
 
-    def encode(self, value: Any) -> bytes:  # noqa: D102
-        return str(_typed(value, str, "String")).encode()
+    def encode(self, value: Any) -> bytes:
+        return str(_check_type(value, str, "String")).encode()
 
-    def decode(self, data: bytes) -> str:  # noqa: D102
+    def decode(self, data: bytes) -> str:
         return data.decode()
 
 
@@ -473,10 +449,10 @@ class Bytes(ValueArtifact):
 
     TYPE_NAME = "Bytes"
 
-    def encode(self, value: Any) -> bytes:  # noqa: D102
-        return bytes(_typed(value, bytes, "Bytes"))
+    def encode(self, value: Any) -> bytes:
+        return bytes(_check_type(value, bytes, "Bytes"))
 
-    def decode(self, data: bytes) -> bytes:  # noqa: D102
+    def decode(self, data: bytes) -> bytes:
         return data
 
 
@@ -485,10 +461,10 @@ class Integer(ValueArtifact):
 
     TYPE_NAME = "Integer"
 
-    def encode(self, value: Any) -> bytes:  # noqa: D102
-        return str(_typed(value, int, "Integer")).encode()
+    def encode(self, value: Any) -> bytes:
+        return str(_check_type(value, int, "Integer")).encode()
 
-    def decode(self, data: bytes) -> int:  # noqa: D102
+    def decode(self, data: bytes) -> int:
         return int(data)
 
 
@@ -497,10 +473,10 @@ class Float(ValueArtifact):
 
     TYPE_NAME = "Float"
 
-    def encode(self, value: Any) -> bytes:  # noqa: D102
-        return json.dumps(float(_typed(value, (float, int), "Float"))).encode()
+    def encode(self, value: Any) -> bytes:
+        return json.dumps(float(_check_type(value, (float, int), "Float"))).encode()
 
-    def decode(self, data: bytes) -> float:  # noqa: D102
+    def decode(self, data: bytes) -> float:
         return float(data)
 
 
@@ -509,10 +485,10 @@ class Boolean(ValueArtifact):
 
     TYPE_NAME = "Boolean"
 
-    def encode(self, value: Any) -> bytes:  # noqa: D102
-        return b"1" if _typed(value, bool, "Boolean") else b"0"
+    def encode(self, value: Any) -> bytes:
+        return b"1" if _check_type(value, bool, "Boolean") else b"0"
 
-    def decode(self, data: bytes) -> bool:  # noqa: D102
+    def decode(self, data: bytes) -> bool:
         return int(data) != 0
 
 
@@ -521,42 +497,21 @@ class JsonValue(ValueArtifact):
 
     TYPE_NAME = "JsonValue"
 
-    def encode(self, value: Any) -> bytes:  # noqa: D102
+    def encode(self, value: Any) -> bytes:
         return json.dumps(value).encode()
 
-    def decode(self, data: bytes) -> Any:  # noqa: D102
+    def decode(self, data: bytes) -> Any:
         return json.loads(data)
 
 
 STANDARD_TYPES: dict[str, type[Artifact]] = {
-    str(cls.TYPE_NAME): cls
-    for cls in (
-        Boolean,
-        Bytes,
-        DataView,
-        ExampleAnomalies,
-        ExampleStatistics,
-        Examples,
-        ExamplesDiff,
-        ExternalArtifact,
-        Float,
-        HyperParameters,
-        InferenceResult,
-        InfraBlessing,
-        Integer,
-        JsonValue,
-        Model,
-        ModelBlessing,
-        ModelEvaluation,
-        ModelRun,
-        PushedModel,
-        Schema,
-        String,
-        TransformCache,
-        TransformGraph,
-        TunerResults,
-    )
+    cls.TYPE_NAME: cls
+    for name, cls in list(globals().items())
+    if isinstance(cls, type) and issubclass(cls, Artifact) and cls.TYPE_NAME and name[0] != "_"
 }
+"""The classes of this file by the names of their types: to add one, write its class."""
+
+__all__ += [cls.__name__ for cls in STANDARD_TYPES.values()]
 
 
 def artifact_class(

@@ -7,7 +7,12 @@ import click
 import pytest
 
 from stoker.cli.train import read_data, training_pipeline
-from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.example_gen import (
+    CsvExampleGen,
+    ImportExampleGen,
+    JsonExampleGen,
+    ParquetExampleGen,
+)
 from stoker.components.importer import Importer
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 
@@ -36,6 +41,9 @@ def pipeline(root, data, **given):
         (["a.csv", "README"], CsvExampleGen),
         (["a.tfrecord", "b.tfrecord.gz"], ImportExampleGen),
         (["data_tfrecord-00000-of-00001.gz"], ImportExampleGen),
+        (["a.parquet", "README"], ParquetExampleGen),
+        (["a.jsonl", "b.jsonl"], JsonExampleGen),
+        (["a.json"], JsonExampleGen),
         (["Split-train/a.gz", "Split-eval/a.gz"], Importer),
     ],
 )
@@ -44,6 +52,21 @@ def test_the_files_decide_how_they_are_read(tmp_path, files, reader):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     assert type(read_data(str(tmp_path))) is reader
+
+
+@pytest.mark.parametrize(
+    ("name", "reader"),
+    [
+        ("a.csv", CsvExampleGen),
+        ("a.txt", CsvExampleGen),
+        ("a.tfrecord.gz", ImportExampleGen),
+        ("a.parquet", ParquetExampleGen),
+        ("a.jsonl.gz", JsonExampleGen),
+    ],
+)
+def test_the_name_of_one_file_decides_how_it_is_read(tmp_path, name, reader):
+    (tmp_path / name).touch()
+    assert type(read_data(str(tmp_path / name))) is reader
 
 
 def test_one_csv_file_is_read_alone(tmp_path):
@@ -68,7 +91,7 @@ def test_a_missing_split_is_wrong_usage(tmp_path):
 def test_a_folder_without_data_is_wrong_usage(tmp_path, stoker):
     result = stoker("train", PENGUIN / "module.py", "--data", tmp_path, "--steps", 1)
     assert result.code == 2
-    assert "neither *.csv nor *tfrecord* files" in result.err
+    assert "no files called *.csv, *tfrecord*, *.parquet, *.jsonl" in result.err
 
 
 def test_hyperparameters_are_an_artifact_below_the_root(tmp_path):

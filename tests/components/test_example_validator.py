@@ -6,7 +6,7 @@ import pytest
 
 from stoker.artifacts import ExampleAnomalies, ExampleStatistics, Schema
 from stoker.components.example_gen import CsvExampleGen
-from stoker.components.example_validator import ExampleValidator, ValidatorExecutor
+from stoker.components.example_validator import ExampleValidator, Executor
 from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.dsl import Channel, Pipeline
@@ -52,7 +52,7 @@ def validate(tmp_path):
         component = ExampleValidator(Channel(ExampleStatistics), Channel(Schema), **parameters)
         made = ExampleAnomalies()
         made.uri = str(tmp_path / "anomalies")
-        ValidatorExecutor().Do(given, {"anomalies": [made]}, component.spec.values({}))
+        Executor().Do(given, {"anomalies": [made]}, component.spec.values({}))
         return made
 
     return run

@@ -6,15 +6,15 @@ import shutil
 import pytest
 
 from stoker.artifacts import Examples, ExampleStatistics, Schema
+from stoker.components import schema_gen, statistics_gen
 from stoker.components.example_gen import CsvExampleGen
 from stoker.components.example_gen.executor import CsvExecutor
 from stoker.components.schema_gen import (
     ImportSchemaExecutor,
     ImportSchemaGen,
-    SchemaExecutor,
     SchemaGen,
 )
-from stoker.components.statistics_gen import StatisticsExecutor, StatisticsGen
+from stoker.components.statistics_gen import StatisticsGen
 from stoker.dsl import Channel
 from stoker.errors import BadData
 from stoker.statistics.compute import compute_statistics, read_statistics, write_statistics
@@ -42,7 +42,7 @@ def examples(tmp_path):
 def statistics(tmp_path, examples):
     made = artifact(ExampleStatistics, tmp_path / "statistics")
     component = StatisticsGen(input_data=Channel(Examples))  # as the first editions called it
-    StatisticsExecutor().Do(
+    statistics_gen.Executor().Do(
         {"examples": [examples]}, {"statistics": [made]}, component.spec.values({})
     )
     return made
@@ -62,7 +62,7 @@ def test_examples_without_columns_have_the_same_statistics(tmp_path, examples, s
     shutil.rmtree(tmp_path / "examples" / "columns")
     made = artifact(ExampleStatistics, tmp_path / "again")
     values = StatisticsGen(Channel(Examples)).spec.values({})
-    StatisticsExecutor().Do({"examples": [examples]}, {"statistics": [made]}, values)
+    statistics_gen.Executor().Do({"examples": [examples]}, {"statistics": [made]}, values)
     for split in statistics.splits:
         again, before = (f"{one.path(split=split)}/FeatureStats.pb" for one in (made, statistics))
         assert read_statistics(again) == read_statistics(before)
@@ -73,7 +73,7 @@ def test_an_excluded_split_has_none(tmp_path, examples):
     component = StatisticsGen(
         Channel(Examples), stats_options={"num_top_values": 1}, exclude_splits=["eval"]
     )
-    StatisticsExecutor().Do(
+    statistics_gen.Executor().Do(
         {"examples": [examples]}, {"statistics": [made]}, component.spec.values({})
     )
     assert made.splits == ["train"]
@@ -84,7 +84,9 @@ def test_an_excluded_split_has_none(tmp_path, examples):
 def test_the_schema_holds_for_all_splits(tmp_path, statistics):
     made = artifact(Schema, tmp_path / "schema")
     component = SchemaGen(Channel(ExampleStatistics))
-    SchemaExecutor().Do({"statistics": [statistics]}, {"schema": [made]}, component.spec.values({}))
+    schema_gen.Executor().Do(
+        {"statistics": [statistics]}, {"schema": [made]}, component.spec.values({})
+    )
     schema = read_schema(str(tmp_path / "schema" / "schema.pbtxt"))
     assert [(one.name, one.shape.dim[0].size) for one in schema.feature] == [("id", 1), ("name", 1)]
     assert list(schema.string_domain[0].value) == ["x", "y"]
@@ -93,7 +95,7 @@ def test_the_schema_holds_for_all_splits(tmp_path, statistics):
 def test_no_split_left_is_an_error(tmp_path, statistics):
     component = SchemaGen(Channel(ExampleStatistics), exclude_splits=["train", "eval"])
     with pytest.raises(ValueError, match="No split is left"):
-        SchemaExecutor().Do(
+        schema_gen.Executor().Do(
             {"statistics": [statistics]},
             {"schema": [artifact(Schema, tmp_path / "schema")]},
             component.spec.values({}),
@@ -110,7 +112,7 @@ def test_no_examples_have_no_schema(tmp_path):
         SchemaGen(Channel(ExampleStatistics)).spec.values({}),
     )
     with pytest.raises(BadData, match="is of no examples"):
-        SchemaExecutor().Do(given, {"schema": [artifact(Schema, tmp_path / "schema")]}, values)
+        schema_gen.Executor().Do(given, {"schema": [artifact(Schema, tmp_path / "schema")]}, values)
 
 
 def test_a_schema_of_ones_own_is_copied_with_its_comments(tmp_path):

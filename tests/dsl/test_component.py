@@ -65,6 +65,19 @@ def test_a_dict_stands_for_a_message_and_may_hold_runtime_parameters(examples):
     assert args == {"num_steps": 5, "splits": ["train"]}
 
 
+def test_a_message_is_encoded_once_when_it_is_declared(examples):
+    fit = Fit(examples=examples, args={"num_steps": 3})
+    assert fit.spec.values({})["args"] is fit.exec_properties["args"]
+
+
+def test_a_table_takes_the_arguments_of_a_constructor_by_name(examples):
+    arguments = {"self": None, "examples": examples, "args": {"num_steps": 3}, "rate": 0.5}
+    spec = FitSpec.from_arguments(arguments, rate=1.5)
+    assert spec.inputs["examples"] is examples
+    assert spec.exec_properties["rate"] == 1.5
+    assert json.loads(spec.exec_properties["args"]) == {"num_steps": 3}
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -2,6 +2,7 @@
 """`stoker train`: the Trainer alone, with the steps that its data needs, from one command."""
 
 import contextlib
+import fnmatch
 import glob
 import hashlib
 import json
@@ -14,7 +15,7 @@ import click
 from stoker.artifacts import Examples, HyperParameters, PropertyValue, encode_split_names
 from stoker.cli.options import fresh_option, json_option, names_and_values
 from stoker.cli.printing import print_json, readable_path
-from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.example_gen import FORMATS, CsvExampleGen
 from stoker.components.importer import Importer
 from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
 from stoker.components.statistics_gen import StatisticsGen
@@ -40,7 +41,8 @@ _SPLIT_FOLDER = "Split-"
     "--data",
     required=True,
     type=click.Path(exists=True),
-    help="A CSV or TFRecord file, a folder of such, or one with Split-train/ and Split-eval/.",
+    help="A CSV, TFRecord, Parquet or JSON lines file, a folder of such files, or one with "
+    "Split-train/ and Split-eval/.",
 )
 @click.option("--steps", required=True, type=click.IntRange(min=1), help="How many batches.")
 @click.option(
@@ -169,22 +171,24 @@ def training_pipeline(
 
 def read_data(data: str) -> Node:
     """The step that gives the Trainer its examples, by what there is at `data`."""
+    by_pattern = {pattern: step for step in FORMATS for pattern in step.PATTERNS}
     if os.path.isfile(data):
         folder, name = os.path.split(data)
-        reader = ImportExampleGen if "tfrecord" in name else CsvExampleGen
-        return reader(folder, _only(glob.escape(name)))
+        plain = name.removesuffix(".gz")
+        matching = (step for pattern, step in by_pattern.items() if fnmatch.fnmatch(plain, pattern))
+        return next(matching, CsvExampleGen)(folder, _only(glob.escape(name)))
     splits = [
         os.path.basename(folder).removeprefix(_SPLIT_FOLDER)
         for folder in sorted(glob.glob(os.path.join(glob.escape(data), f"{_SPLIT_FOLDER}*")))
     ]
     if splits:
         return _import_splits(data, splits)
-    if glob.glob(os.path.join(glob.escape(data), "*.csv")):
-        return CsvExampleGen(data, _only("*.csv"))
-    if glob.glob(os.path.join(glob.escape(data), "*tfrecord*")):
-        return ImportExampleGen(data, _only("*tfrecord*"))
+    for pattern, step in by_pattern.items():
+        if glob.glob(os.path.join(glob.escape(data), pattern)):
+            return step(data, _only(pattern))
     raise click.UsageError(
-        f"--data {data} holds neither *.csv nor *tfrecord* files, nor Split-train/ and Split-eval/."
+        f"--data {data} holds no files called {', '.join(by_pattern)}, and no Split-train/ and "
+        "Split-eval/."
     )
 
 

@@ -27,6 +27,7 @@ from stoker.artifacts import (
     get_split_uris,
 )
 from stoker.dsl import (
+    Artifacts,
     BaseComponent,
     BaseExecutor,
     Channel,
@@ -47,8 +48,6 @@ __all__ = ["BulkInferrer", "BulkInferrerSpec", "Executor"]
 _LOGS = "prediction_logs-00000-of-00001.gz"
 _SHARD = "data_tfrecord-00000-of-00001.gz"
 _BATCH_ROWS = 512
-
-Artifacts = dict[str, list[Artifact]]
 
 
 class BulkInferrerSpec(ComponentSpec):
@@ -73,12 +72,7 @@ class BulkInferrerSpec(ComponentSpec):
 
 
 class BulkInferrer(BaseComponent):
-    """Predictions for examples, unless the model's blessing is missing.
-
-    `data_spec` names the splits to read, `model_spec` the signatures to call. With
-    `output_example_spec`, the predictions are features of examples in the output
-    `output_examples`; without, they are logs in `inference_result`.
-    """
+    """Predictions for examples, unless the model's blessing is missing."""
 
     SPEC_CLASS: ClassVar = BulkInferrerSpec
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.bulk_inferrer:Executor")
@@ -97,14 +91,20 @@ class BulkInferrer(BaseComponent):
         *,
         instance_name: str | None = None,
     ) -> None:
-        spec = BulkInferrerSpec(
-            examples=examples,
-            model=model,
-            model_blessing=model_blessing,
-            data_spec=data_spec,
-            model_spec=model_spec,
-            output_example_spec=output_example_spec,
-        )
+        """Declare the step.
+
+        Args:
+            examples: The examples to predict for.
+            model: The model to ask.
+            model_blessing: An Evaluator's verdict: a model that is not blessed is not asked.
+            data_spec: The splits to read; all by default.
+            model_spec: The signatures to call, and the tags of the model; `serving_default` and
+                "serve" by default.
+            output_example_spec: Which predictions to add to the examples as features; the output
+                is then `output_examples`. Without it, `inference_result` holds prediction logs.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
+        spec = BulkInferrerSpec.from_arguments(locals())
         unused = "inference_result" if output_example_spec else "output_examples"
         del spec.outputs[unused]
         super().__init__(spec, instance_name=instance_name)

@@ -25,6 +25,7 @@ from stoker.artifacts import (
     get_split_uris,
 )
 from stoker.dsl import (
+    Artifacts,
     BaseComponent,
     BaseExecutor,
     Channel,
@@ -32,8 +33,8 @@ from stoker.dsl import (
     ComponentSpec,
     ExecutionParameter,
     ExecutorClassSpec,
+    UserCode,
 )
-from stoker.dsl.component import UserCode
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.dsl.proto.evaluator_pb2 import FeatureSlicingSpec
 from stoker.errors import MissingPart
@@ -57,8 +58,6 @@ __all__ = ["Evaluator", "EvaluatorSpec", "Executor"]
 _ENGINES = ("stoker", "tfma")
 _CUSTOM = ("custom_eval_shared_model", "custom_extractors")
 """The functions that a module may define for TFMA."""
-
-Artifacts = dict[str, list[Artifact]]
 
 
 class EvaluatorSpec(ComponentSpec):
@@ -86,13 +85,8 @@ class EvaluatorSpec(ComponentSpec):
 class Evaluator(BaseComponent):
     """Measures a model on examples, the split `eval` by default, and judges it by thresholds.
 
-    `eval_config` is an EvalConfig, TFMA's or Stoker's, or a dict. Plain configurations are
-    computed by Stoker itself; others need TFMA: pip install 'stoker[evaluator]'.
-    `engine="stoker"` or `"tfma"` chooses. `feature_slicing_spec` is of older editions, and
-    evaluates an Estimator by its own metrics, as ModelSpec(signature_name="eval") does.
-
-    `module_file`, or the dotted `module_path`, may define `custom_eval_shared_model` and
-    `custom_extractors`, which TFMA calls.
+    Plain configurations are computed by Stoker itself; others need TFMA, which comes with
+    `pip install 'stoker[evaluator]'`.
     """
 
     SPEC_CLASS: ClassVar = EvaluatorSpec
@@ -117,6 +111,25 @@ class Evaluator(BaseComponent):
         engine: str | None = None,
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            examples: The examples to measure on.
+            model: The model to measure.
+            baseline_model: A model to compare with, such as the latest blessed one.
+            feature_slicing_spec: An older way to name slices. It evaluates an Estimator by its own
+                metrics, as `ModelSpec(signature_name="eval")` does.
+            fairness_indicator_thresholds: Thresholds for which to add fairness indicators.
+            example_splits: The splits to read; "eval" by default.
+            eval_config: The metrics, slices and thresholds: an EvalConfig, TFMA's or Stoker's, or a
+                dict.
+            schema: The schema of the examples, for TFMA.
+            module_file: The path of a file that defines `custom_eval_shared_model` or
+                `custom_extractors`, which TFMA calls.
+            module_path: The same as the dotted name of a module.
+            engine: "stoker" or "tfma", instead of the one that fits the configuration.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         if engine not in (None, *_ENGINES):
             raise ValueError(f"Evaluator(engine=…) takes 'stoker' or 'tfma', got {engine!r}.")
         if module_file or module_path:
@@ -130,16 +143,10 @@ class Evaluator(BaseComponent):
             )
         if not (module_file or module_path):
             _check_config(config, engine, has_baseline=baseline_model is not None)
-        spec = EvaluatorSpec(
-            examples=examples,
-            model=model,
-            baseline_model=baseline_model,
-            schema=schema,
+        spec = EvaluatorSpec.from_arguments(
+            locals(),
             eval_config=config,
             example_splits=json.dumps(list(example_splits)) if example_splits else None,
-            module_file=module_file,
-            module_path=module_path,
-            engine=engine,
         )
         super().__init__(spec, instance_name=instance_name)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker.artifacts import Artifact, ExampleAnomalies, ExampleStatistics, Schema
 from stoker.dsl import (
+    Artifacts,
     BaseComponent,
     BaseExecutor,
     Channel,
@@ -22,7 +23,7 @@ from stoker.storage.layout import only_file
 if TYPE_CHECKING:
     from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
 
-__all__ = ["ExampleValidator", "ExampleValidatorSpec", "ValidatorExecutor"]
+__all__ = ["ExampleValidator", "ExampleValidatorSpec", "Executor"]
 
 
 class ExampleValidatorSpec(ComponentSpec):
@@ -43,18 +44,13 @@ class ExampleValidatorSpec(ComponentSpec):
 
 
 class ExampleValidator(BaseComponent):
-    """Finds what is missing, new, of another type or outside its domain.
+    """Finds what is missing, new, of another type or outside its domain."""
 
-    The pipeline goes on whatever is found, unless `fail_on_anomalies` is set. The schema's drift
-    comparators are asked if there are `previous_statistics`, its skew comparators if there are
-    `serving_statistics`; `environment` is one of the schema's.
-    """
-
-    SPEC_CLASS = ExampleValidatorSpec
-    EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.example_validator:ValidatorExecutor")
-    TYPE_NAME = "tfx.components.example_validator.component.ExampleValidator"
-    BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.statistics.anomalies", "stoker.statistics.data_schema")
+    SPEC_CLASS: ClassVar = ExampleValidatorSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.example_validator:Executor")
+    TYPE_NAME: ClassVar = "tfx.components.example_validator.component.ExampleValidator"
+    BASE_TYPE: ClassVar = "PROCESS"
+    PRELOAD: ClassVar = ("stoker.statistics.anomalies", "stoker.statistics.data_schema")
 
     def __init__(
         self,
@@ -68,29 +64,34 @@ class ExampleValidator(BaseComponent):
         fail_on_anomalies: bool = False,
         instance_name: str | None = None,
     ) -> None:
-        spec = ExampleValidatorSpec(
-            statistics=statistics,
-            schema=schema,
-            previous_statistics=previous_statistics,
-            serving_statistics=serving_statistics,
-            exclude_splits=json.dumps(exclude_splits or []),
-            environment=environment,
-            fail_on_anomalies=fail_on_anomalies,
+        """Declare the step.
+
+        Args:
+            statistics: The statistics to judge.
+            schema: What the examples should be like.
+            exclude_splits: The splits to leave out; none by default.
+            previous_statistics: Statistics of earlier examples, for the drift comparators of the
+                schema.
+            serving_statistics: Statistics of what the model is asked when it serves, for the skew
+                comparators of the schema.
+            environment: One of the environments of the schema, such as "SERVING".
+            fail_on_anomalies: Whether an anomaly fails the step. By default it is only reported.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
+        spec = ExampleValidatorSpec.from_arguments(
+            locals(), exclude_splits=json.dumps(exclude_splits or [])
         )
         super().__init__(spec, instance_name=instance_name)
 
 
-class ValidatorExecutor(BaseExecutor):
-    """Writes `Split-<name>/SchemaDiff.pb` for every split that is not excluded, and tells of it.
+class Executor(BaseExecutor):
+    """Writes `Split-<name>/SchemaDiff.pb` for every split that is not excluded, and reports it.
 
     The custom property `blessed` of the anomalies is 1 for a split that has none, else 0.
     """
 
     def Do(  # noqa: D102
-        self,
-        input_dict: dict[str, list[Artifact]],
-        output_dict: dict[str, list[Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from stoker.statistics.anomalies import ANOMALIES_FILE, has_anomalies, write_anomalies
 
@@ -105,7 +106,7 @@ class ValidatorExecutor(BaseExecutor):
             write_anomalies(one, os.path.join(anomalies.path(split=split), ANOMALIES_FILE))
         blessed = {split: int(not has_anomalies(one)) for split, one in found.items()}
         anomalies.set_json_value_custom_property("blessed", blessed)
-        summary = "\n".join(f"{split}: {_summary(one)}" for split, one in found.items())
+        summary = "\n".join(f"{split}: {_summarize(one)}" for split, one in found.items())
         if exec_properties.get("fail_on_anomalies") and not all(blessed.values()):
             raise BadData(
                 f"The examples are not as the schema says:\n{summary}\n"
@@ -115,7 +116,7 @@ class ValidatorExecutor(BaseExecutor):
 
 
 def _find(
-    input_dict: dict[str, list[Artifact]], splits: list[str], environment: str | None
+    input_dict: Artifacts, splits: list[str], environment: str | None
 ) -> "dict[str, anomalies_pb2.Anomalies]":
     """The anomalies of each split."""
     from stoker.statistics.anomalies import find_anomalies
@@ -149,7 +150,7 @@ def _statistics(
     return read_statistics(os.path.join(statistics.path(split=split), STATISTICS_FILE))
 
 
-def _summary(anomalies: "anomalies_pb2.Anomalies") -> str:
+def _summarize(anomalies: "anomalies_pb2.Anomalies") -> str:
     from stoker.statistics.anomalies import describe_anomalies
 
     lines = describe_anomalies(anomalies)

@@ -5,19 +5,15 @@ import os
 from typing import Any, ClassVar
 
 from stoker.artifacts import Artifact, PropertyValue
-from stoker.dsl.channel import Channel
-from stoker.dsl.component import Node
-from stoker.dsl.parameters import RuntimeParameter, substitute
+from stoker.dsl import Channel, Node, RuntimeParameter
+from stoker.dsl.parameters import substitute
 from stoker.storage.manifest import describe
 
 __all__ = ["Importer", "ImporterNode"]
 
 
 class Importer(Node):
-    """Registers the files at `source_uri`; they stay where they are.
-
-    The same content at the same place is registered once, unless `reimport` is set.
-    """
+    """Registers files that no step has made; they stay where they are."""
 
     TYPE_NAME: ClassVar = "tfx.dsl.components.common.importer.Importer"
 
@@ -31,6 +27,18 @@ class Importer(Node):
         output_key: str | None = None,
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            source_uri: Where the files are.
+            artifact_type: What they are, such as `Schema`.
+            reimport: Whether to register the same content at the same place again in every run;
+                by default it is registered once.
+            properties: Properties of the artifact that its type declares, such as `split_names`.
+            custom_properties: Other properties of the artifact.
+            output_key: The key of the output; "result" by default.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         self.source_uri = source_uri
         self.artifact_type = artifact_type
         self.reimport = reimport
@@ -78,6 +86,7 @@ class ImporterNode(Importer):
         properties: dict[str, PropertyValue] | None = None,
         custom_properties: dict[str, PropertyValue] | None = None,
     ) -> None:
+        """Declare the step; the arguments are those of Importer."""
         super().__init__(
             source_uri,
             artifact_type,

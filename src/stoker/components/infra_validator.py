@@ -14,6 +14,7 @@ from google.protobuf import json_format
 
 from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
 from stoker.dsl import (
+    Artifacts,
     BaseComponent,
     BaseExecutor,
     Channel,
@@ -34,8 +35,6 @@ __all__ = ["Executor", "InfraValidator", "InfraValidatorSpec"]
 _LOADING_SECONDS = 300
 _NUM_TRIES = 5
 _WARMUP = os.path.join("assets.extra", "tf_serving_warmup_requests")
-
-Artifacts = dict[str, list[Artifact]]
 
 
 class InfraValidatorSpec(ComponentSpec):
@@ -59,8 +58,7 @@ class InfraValidator(BaseComponent):
     """Loads the model as a server does and, with `request_spec`, sends it examples.
 
     The server is TensorFlow Serving where its binary, `tensorflow_model_server`, is on the PATH,
-    and else a fresh process with this TensorFlow. Images and platforms in `serving_spec` are
-    accepted for TFX's pipelines; Stoker starts no containers.
+    and else a fresh process with this TensorFlow.
     """
 
     SPEC_CLASS: ClassVar = InfraValidatorSpec
@@ -79,16 +77,23 @@ class InfraValidator(BaseComponent):
         *,
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            model: The model to try.
+            serving_spec: What serves the model. Images and platforms are accepted for TFX's
+                pipelines, and not used: Stoker starts no containers.
+            examples: Examples to send, which `request_spec` needs.
+            request_spec: What to send: the split, the number of examples (1 by default), the
+                signatures, and whether to keep the requests for warming up a server. Without it
+                the model is only loaded.
+            validation_spec: How many seconds loading may take (300 by default), and how often to
+                try (5 times by default).
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         if request_spec is not None and examples is None:
             raise ValueError("InfraValidator(request_spec=…) needs examples to make requests of.")
-        spec = InfraValidatorSpec(
-            model=model,
-            examples=examples,
-            serving_spec=serving_spec,
-            validation_spec=validation_spec,
-            request_spec=request_spec,
-        )
-        super().__init__(spec, instance_name=instance_name)
+        super().__init__(InfraValidatorSpec.from_arguments(locals()), instance_name=instance_name)
 
 
 class Executor(BaseExecutor):

@@ -16,6 +16,7 @@ from google.protobuf import json_format
 
 from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
 from stoker.dsl import (
+    Artifacts,
     BaseComponent,
     BaseExecutor,
     Channel,
@@ -38,8 +39,6 @@ _LAST_PUSH = ".last_push"
 _STAMPED_MODEL = "stamped_model"
 _MARKERS: dict[str, Marker] = {"model_blessing": "BLESSED", "infra_blessing": "INFRA_BLESSED"}
 
-Artifacts = dict[str, list[Artifact]]
-
 
 class PusherSpec(ComponentSpec):
     """The Pusher's table."""
@@ -57,11 +56,7 @@ class PusherSpec(ComponentSpec):
 
 
 class Pusher(BaseComponent):
-    """Adds the model to a folder that a server watches, unless a blessing is missing.
-
-    With `infra_blessing` and no `model`, the model that the blessing itself holds is pushed.
-    `custom_config` is for a `custom_executor_spec` that pushes elsewhere.
-    """
+    """Adds the model to a folder that a server watches, unless a blessing is missing."""
 
     SPEC_CLASS: ClassVar = PusherSpec
     EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.pusher:Executor")
@@ -79,6 +74,18 @@ class Pusher(BaseComponent):
         *,
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            model: The model to push. Without it, the one that `infra_blessing` holds.
+            model_blessing: An Evaluator's verdict: a model that is not blessed is not pushed.
+            infra_blessing: An InfraValidator's verdict, likewise.
+            push_destination: The folder that the server watches. Needed unless there is a
+                `custom_executor_spec`.
+            custom_config: Anything that JSON can say, for a `custom_executor_spec`.
+            custom_executor_spec: An executor of your own, which pushes elsewhere.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         if push_destination is None and custom_executor_spec is None:
             raise ValueError(
                 "Pusher needs push_destination, such as PushDestination(filesystem="
@@ -86,13 +93,7 @@ class Pusher(BaseComponent):
             )
         if model is None and infra_blessing is None:
             raise ValueError("Pusher needs model, or an infra_blessing that holds one.")
-        spec = PusherSpec(
-            model=model,
-            model_blessing=model_blessing,
-            infra_blessing=infra_blessing,
-            push_destination=push_destination,
-            custom_config=json.dumps(custom_config),
-        )
+        spec = PusherSpec.from_arguments(locals(), custom_config=json.dumps(custom_config))
         super().__init__(spec, custom_executor_spec, instance_name)
 
 

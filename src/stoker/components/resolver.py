@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Protocol
 
 from stoker.artifacts import Artifact, Model, ModelBlessing
-from stoker.dsl.channel import Channel
-from stoker.dsl.component import Node
+from stoker.dsl import Artifacts, Channel, Node
 from stoker.dsl.proto.range_config_pb2 import RangeConfig
 
 __all__ = [
@@ -18,13 +17,11 @@ __all__ = [
     "SpanRangeStrategy",
 ]
 
-Found = dict[str, list[Artifact]]
-
 
 class ResolverStrategy(Protocol):
     """Chooses among the artifacts that earlier runs have published."""
 
-    def resolve_artifacts(self, metadata_store: Any, input_dict: Found) -> Found | None:
+    def resolve_artifacts(self, metadata_store: Any, input_dict: Artifacts) -> Artifacts | None:
         """What to use of `input_dict`, which is oldest first; None if there is nothing fitting."""
 
 
@@ -38,7 +35,7 @@ class LatestArtifactStrategy:
             )
         self._wanted = desired_num_of_artifacts
 
-    def resolve_artifacts(self, metadata_store: Any, input_dict: Found) -> Found | None:  # noqa: ARG002
+    def resolve_artifacts(self, metadata_store: Any, input_dict: Artifacts) -> Artifacts | None:  # noqa: ARG002
         """The newest of each key, newest first."""
         return {key: _newest_first(found)[: self._wanted] for key, found in input_dict.items()}
 
@@ -46,7 +43,7 @@ class LatestArtifactStrategy:
 class LatestBlessedModelStrategy:
     """The newest model that an Evaluator has blessed, and its blessing."""
 
-    def resolve_artifacts(self, metadata_store: Any, input_dict: Found) -> Found | None:  # noqa: ARG002
+    def resolve_artifacts(self, metadata_store: Any, input_dict: Artifacts) -> Artifacts | None:  # noqa: ARG002
         """The model and the blessing, under the keys that hold such artifacts."""
         models = {artifact.id: key for key, artifact in _every(input_dict, Model)}
         for key, blessing in reversed(_every(input_dict, ModelBlessing)):
@@ -64,7 +61,7 @@ class SpanRangeStrategy:
     def __init__(self, range_config: RangeConfig) -> None:
         self._range = range_config
 
-    def resolve_artifacts(self, metadata_store: Any, input_dict: Found) -> Found | None:  # noqa: ARG002
+    def resolve_artifacts(self, metadata_store: Any, input_dict: Artifacts) -> Artifacts | None:  # noqa: ARG002
         """The artifacts of each key whose spans are in the range."""
         return {key: self._in_range(found) for key, found in input_dict.items()}
 
@@ -105,10 +102,7 @@ def _number(artifact: Artifact, name: str) -> int:
 
 
 class Resolver(Node):
-    """Finds artifacts of earlier runs; its outputs have the keys of its inputs.
-
-    Those of this pipeline's runs, or, with `across_pipelines`, of every pipeline in the store.
-    """
+    """Finds artifacts of earlier runs; its outputs have the keys of its inputs."""
 
     TYPE_NAME: ClassVar = "tfx.dsl.components.common.resolver.Resolver"
 
@@ -120,6 +114,16 @@ class Resolver(Node):
         across_pipelines: bool = False,
         **channels: Channel,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            strategy_class: How to choose among what is found; by default the newest artifacts.
+            config: The arguments of the strategy, such as {"desired_num_of_artifacts": 2}.
+            instance_name: An older way to name the step; `with_id` is today's.
+            across_pipelines: Whether to look at every pipeline in the store, instead of earlier
+                runs of this one.
+            channels: What to find, by the keys of the outputs: `model=Channel(type=Model)`.
+        """
         if not channels:
             raise ValueError(
                 "Resolver needs a channel for each artifact to find, such as "
@@ -144,7 +148,7 @@ class Resolver(Node):
         config = {name: str(value) for name, value in self._config.items()}
         return {"strategy": self.strategy_class.__name__, "config": config}
 
-    def resolve(self, candidates: Mapping[str, list[Artifact]], store: Any) -> Found:
+    def resolve(self, candidates: Mapping[str, list[Artifact]], store: Any) -> Artifacts:
         """What the strategy chooses of the candidates; empty lists where it finds nothing."""
         chosen = self._strategy.resolve_artifacts(store, dict(candidates)) or {}
         return {key: list(chosen.get(key, [])) for key in self.outputs}
@@ -178,6 +182,7 @@ class ResolverNode(Resolver):
         resolver_configs: dict[str, Any] | None = None,
         **channels: Channel,
     ) -> None:
+        """Declare the step; the arguments are those of Resolver."""
         super().__init__(
             resolver_class, resolver_configs, instance_name, across_pipelines=False, **channels
         )

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from stoker.artifacts import Artifact, Examples, Model, get_split_uris
-from stoker.dsl.channel import Channel
-from stoker.dsl.component import (
+from stoker.dsl import (
+    Artifacts,
     BaseComponent,
+    BaseExecutor,
+    Channel,
     ChannelParameter,
     ComponentSpec,
     ExecutionParameter,
+    ExecutorClassSpec,
 )
-from stoker.dsl.executor import BaseExecutor, ExecutorClassSpec
 from stoker.models.rewriting.targets import check_targets, removed_on_failure, rewrite
 from stoker.storage.layout import serving_model_dir, serving_model_path
 
 __all__ = ["Executor", "Rewriter", "RewriterSpec", "eval_files", "raw_examples"]
-
-Artifacts = dict[str, list[Artifact]]
 
 
 class RewriterSpec(ComponentSpec):
@@ -39,13 +39,7 @@ class RewriterSpec(ComponentSpec):
 class Rewriter(BaseComponent):
     """Rewrites a model to the formats in `to`; each is an output, a Model of the format's name.
 
-    They are names in `models.rewriting.targets.TARGETS`: "tflite", "tflite_int8", "tfjs", "onnx", …
     The files are in `Format-Serving/`, where a Pusher finds them, with a `rewriting.json`.
-
-    The models are compared on the `splits` of `examples`, which should be the raw ones if the model
-    holds a transform graph. Without `examples` those that the model was trained on are taken, as
-    they were before a Transform. `signature` is what is rewritten, `serving_default` unless it is
-    said; `tolerance` is how much the answers may differ, as a part of their largest value.
     """
 
     SPEC_CLASS: ClassVar = RewriterSpec
@@ -64,13 +58,25 @@ class Rewriter(BaseComponent):
         splits: Sequence[str] = ("eval",),
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            model: The model to rewrite.
+            to: The formats, by their names in `stoker.models.rewriting.targets.TARGETS`: "tflite",
+                "tflite_int8", "tfjs", "onnx", …
+            examples: What to compare the models on: raw examples if the model holds a transform
+                graph. By default those that it was trained on, as they were before a Transform.
+            signature: The signature to rewrite; `serving_default` by default.
+            tolerance: How much the answers may differ, as a part of their largest value; each
+                format has a default.
+            splits: The splits of the examples to compare on.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         formats = {name: ChannelParameter(type=Model) for name in check_targets(to)}
-        spec_class = type("RewriterSpec", (RewriterSpec,), {"OUTPUTS": formats})
-        spec = spec_class(
-            model=model,
+        table: type[RewriterSpec] = type("RewriterSpec", (RewriterSpec,), {"OUTPUTS": formats})
+        spec = table.from_arguments(
+            locals(),
             examples=examples or raw_examples(model),
-            signature=signature,
-            tolerance=tolerance,
             splits=json.dumps(list(splits)),
         )
         super().__init__(spec, instance_name=instance_name)

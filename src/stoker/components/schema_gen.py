@@ -5,8 +5,9 @@ import json
 import os
 from typing import Any, ClassVar
 
-from stoker.artifacts import Artifact, ExampleStatistics, Schema
+from stoker.artifacts import ExampleStatistics, Schema
 from stoker.dsl import (
+    Artifacts,
     BaseComponent,
     BaseExecutor,
     Channel,
@@ -19,10 +20,10 @@ from stoker.dsl import (
 from stoker.errors import BadData
 
 __all__ = [
+    "Executor",
     "ImportSchemaExecutor",
     "ImportSchemaGen",
     "ImportSchemaGenSpec",
-    "SchemaExecutor",
     "SchemaGen",
     "SchemaGenSpec",
 ]
@@ -42,11 +43,11 @@ class SchemaGenSpec(ComponentSpec):
 class SchemaGen(BaseComponent):
     """Types, presence, shapes and small domains, from all splits that are not excluded."""
 
-    SPEC_CLASS = SchemaGenSpec
-    EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.schema_gen:SchemaExecutor")
-    TYPE_NAME = "tfx.components.schema_gen.component.SchemaGen"
-    BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.statistics.data_schema", "stoker.statistics.compute")
+    SPEC_CLASS: ClassVar = SchemaGenSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.schema_gen:Executor")
+    TYPE_NAME: ClassVar = "tfx.components.schema_gen.component.SchemaGen"
+    BASE_TYPE: ClassVar = "PROCESS"
+    PRELOAD: ClassVar = ("stoker.statistics.data_schema", "stoker.statistics.compute")
 
     def __init__(
         self,
@@ -56,22 +57,26 @@ class SchemaGen(BaseComponent):
         *,
         instance_name: str | None = None,
     ) -> None:
-        spec = SchemaGenSpec(
-            statistics=statistics,
-            infer_feature_shape=infer_feature_shape,
-            exclude_splits=json.dumps(exclude_splits or []),
+        """Declare the step.
+
+        Args:
+            statistics: The statistics to infer a schema from.
+            infer_feature_shape: Whether a feature with the same number of values in every example
+                gets a fixed shape.
+            exclude_splits: The splits to leave out; none by default.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
+        spec = SchemaGenSpec.from_arguments(
+            locals(), exclude_splits=json.dumps(exclude_splits or [])
         )
         super().__init__(spec, instance_name=instance_name)
 
 
-class SchemaExecutor(BaseExecutor):
+class Executor(BaseExecutor):
     """Writes `schema.pbtxt`."""
 
     def Do(  # noqa: D102
-        self,
-        input_dict: dict[str, list[Artifact]],
-        output_dict: dict[str, list[Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from tensorflow_metadata.proto.v0 import statistics_pb2
 
@@ -109,15 +114,21 @@ class ImportSchemaGenSpec(ComponentSpec):
 class ImportSchemaGen(BaseComponent):
     """A schema that you wrote or edited, for the steps that read one."""
 
-    SPEC_CLASS = ImportSchemaGenSpec
-    EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.schema_gen:ImportSchemaExecutor")
-    TYPE_NAME = "tfx.components.schema_gen.import_schema_gen.component.ImportSchemaGen"
-    BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.statistics.data_schema",)
+    SPEC_CLASS: ClassVar = ImportSchemaGenSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.schema_gen:ImportSchemaExecutor")
+    TYPE_NAME: ClassVar = "tfx.components.schema_gen.import_schema_gen.component.ImportSchemaGen"
+    BASE_TYPE: ClassVar = "PROCESS"
+    PRELOAD: ClassVar = ("stoker.statistics.data_schema",)
 
     def __init__(
         self, schema_file: str | RuntimeParameter, *, instance_name: str | None = None
     ) -> None:
+        """Declare the step.
+
+        Args:
+            schema_file: The path of the schema, a text file with a `Schema` message.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         super().__init__(ImportSchemaGenSpec(schema_file=schema_file), instance_name=instance_name)
 
     def external_files(self, parameters: dict[str, Any]) -> list[str]:  # noqa: D102
@@ -129,8 +140,8 @@ class ImportSchemaExecutor(BaseExecutor):
 
     def Do(  # noqa: D102
         self,
-        input_dict: dict[str, list[Artifact]],  # noqa: ARG002
-        output_dict: dict[str, list[Artifact]],
+        input_dict: Artifacts,  # noqa: ARG002
+        output_dict: Artifacts,
         exec_properties: dict[str, Any],
     ) -> None:
         import shutil

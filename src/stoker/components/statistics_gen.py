@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stoker.artifacts import Artifact, Examples, ExampleStatistics, Schema
+from stoker.artifacts import Examples, ExampleStatistics, Schema
 from stoker.dsl import (
+    Artifacts,
     BaseComponent,
     BaseExecutor,
     Channel,
@@ -21,7 +22,7 @@ from stoker.storage.layout import only_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["StatisticsExecutor", "StatisticsGen", "StatisticsGenSpec"]
+__all__ = ["Executor", "StatisticsGen", "StatisticsGenSpec"]
 
 
 class StatisticsGenSpec(ComponentSpec):
@@ -39,17 +40,13 @@ class StatisticsGenSpec(ComponentSpec):
 
 
 class StatisticsGen(BaseComponent):
-    """Counts, histograms and top values of every feature.
+    """Counts, histograms and top values of every feature."""
 
-    `stats_options` is a dict with fields of `stoker.statistics.compute.StatisticsOptions`, which
-    are fields of TFDV's StatsOptions. `input_data` is an old name of `examples`.
-    """
-
-    SPEC_CLASS = StatisticsGenSpec
-    EXECUTOR_SPEC = ExecutorClassSpec("stoker.components.statistics_gen:StatisticsExecutor")
-    TYPE_NAME = "tfx.components.statistics_gen.component.StatisticsGen"
-    BASE_TYPE = "PROCESS"
-    PRELOAD = ("stoker.data.columns", "stoker.statistics.compute")
+    SPEC_CLASS: ClassVar = StatisticsGenSpec
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.statistics_gen:Executor")
+    TYPE_NAME: ClassVar = "tfx.components.statistics_gen.component.StatisticsGen"
+    BASE_TYPE: ClassVar = "PROCESS"
+    PRELOAD: ClassVar = ("stoker.data.columns", "stoker.statistics.compute")
 
     def __init__(
         self,
@@ -61,28 +58,36 @@ class StatisticsGen(BaseComponent):
         input_data: Channel | None = None,
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            examples: The examples to count.
+            schema: Their schema: numbers that it calls categories are counted as words.
+            stats_options: A dict with fields of `stoker.statistics.compute.StatisticsOptions`,
+                which are fields of TFDV's StatsOptions.
+            exclude_splits: The splits to leave out; none by default.
+            input_data: An older name of `examples`.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         if stats_options is not None and not isinstance(stats_options, Mapping):
             raise TypeError(
                 "StatisticsGen: stats_options takes a dict, such as {'num_top_values': 50}, got "
                 f"{stats_options!r}."
             )
-        spec = StatisticsGenSpec(
+        spec = StatisticsGenSpec.from_arguments(
+            locals(),
             examples=examples or input_data,
-            schema=schema,
             stats_options_json=json.dumps(dict(stats_options)) if stats_options else None,
             exclude_splits=json.dumps(exclude_splits or []),
         )
         super().__init__(spec, instance_name=instance_name)
 
 
-class StatisticsExecutor(BaseExecutor):
+class Executor(BaseExecutor):
     """Writes `Split-<name>/FeatureStats.pb` for every split that is not excluded."""
 
     def Do(  # noqa: D102
-        self,
-        input_dict: dict[str, list[Artifact]],
-        output_dict: dict[str, list[Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from stoker.statistics.compute import (
             STATISTICS_FILE,

@@ -20,6 +20,7 @@ from stoker.dsl.conditions import (
     logical_or,
 )
 from stoker.dsl.executor import (
+    Artifacts,
     BaseBeamExecutor,
     BaseExecutor,
     BeamExecutorSpec,
@@ -37,8 +38,10 @@ from stoker.dsl.function_component import (
 )
 from stoker.dsl.parameters import RuntimeParameter
 from stoker.dsl.pipeline import Pipeline
+from stoker.dsl.user_code import UserCodeComponent, check_one_of, config_as_json
 
 __all__ = [
+    "Artifacts",
     "BaseBeamExecutor",
     "BaseComponent",
     "BaseExecutor",
@@ -63,8 +66,11 @@ __all__ = [
     "RuntimeParameter",
     "UnionChannel",
     "UserCode",
+    "UserCodeComponent",
     "as_channel",
+    "check_one_of",
     "component",
+    "config_as_json",
     "logical_and",
     "logical_not",
     "logical_or",

@@ -21,10 +21,10 @@ def file_of_cells(name: str) -> str | None:
     """
     cells = getattr(sys.modules["__main__"], "In", None)  # where IPython keeps what was run
     text = definition_in(cells, name) if isinstance(cells, list) else None
-    return text and _written(text)
+    return text and _write(text)
 
 
-def _written(text: str) -> str:
+def _write(text: str) -> str:
     """One file for one text: a worker that loads it later finds what it was to find."""
     digest = hashlib.sha256(text.encode()).hexdigest()
     path = os.path.join(_folder(), digest, "cells.py")

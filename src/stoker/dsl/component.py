@@ -12,11 +12,13 @@ class Hello(BaseComponent):
 
     def __init__(self, examples, name):
         super().__init__(HelloSpec(examples=examples, name=name))
+
+A constructor with many arguments need not repeat them: `ComponentSpec.from_arguments`.
 """
 
 import json
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -112,23 +114,32 @@ class ComponentSpec:
             )
         for key, declared in self.INPUTS.items():
             if (channel := given.get(key)) is not None:
-                self.inputs[key] = self._checked(key, channel, declared)
+                self.inputs[key] = self._check_channel(key, channel, declared)
             elif not declared.optional:
                 raise ValueError(f"{self._name} needs an input channel for {key!r}.")
         for key, declared in self.OUTPUTS.items():
             channel = given.get(key) or Channel(declared.type)
-            self.outputs[key] = self._checked(key, channel, declared)
+            self.outputs[key] = self._check_channel(key, channel, declared)
         for key, parameter in self.PARAMETERS.items():
             if (value := given.get(key)) is not None:
-                self.exec_properties[key] = self._encoded(key, value, parameter)
+                self.exec_properties[key] = self._encode(key, value)
             elif not parameter.optional:
                 raise ValueError(f"{self._name} needs a value for the parameter {key!r}.")
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any], /, **instead: Any) -> Self:
+        """The table, filled in with the arguments of a constructor that have the names of rows.
+
+        HelloSpec.from_arguments(locals(), name=name.strip())    # `instead` goes before
+        """
+        named = {key: arguments.get(key) for key in (*cls.INPUTS, *cls.PARAMETERS)}
+        return cls(**{**named, **instead})
 
     @property
     def _name(self) -> str:
         return type(self).__name__.removesuffix("Spec")
 
-    def _checked(self, key: str, channel: Any, declared: ChannelParameter) -> Channel:
+    def _check_channel(self, key: str, channel: Any, declared: ChannelParameter) -> Channel:
         if not isinstance(channel, Channel):
             raise TypeError(
                 f"{self._name}: {key!r} takes a channel, such as example_gen.outputs['examples'], "
@@ -142,16 +153,16 @@ class ComponentSpec:
             )
         return channel
 
-    def _encoded(self, key: str, value: Any, parameter: ExecutionParameter) -> Any:
-        wanted = parameter.type
-        if (
-            isinstance(value, RuntimeParameter | Placeholder)
-            or wanted is Any
-            or (wanted is str and names_in(value))
-        ):
+    def _encode(self, key: str, value: Any) -> Any:
+        """The value as it goes to the worker; what waits for RuntimeParameters stays as it is."""
+        wanted = self.PARAMETERS[key].type
+        if isinstance(value, RuntimeParameter | Placeholder) or wanted is Any:
             return value
-        if isinstance(wanted, type) and issubclass(wanted, Message):
-            return self._encoded_message(key, value, wanted)
+        if message := _message_class(wanted):
+            waits = isinstance(value, dict) and names_in(value)
+            return value if waits else self._encode_message(key, value, message)
+        if wanted is str and names_in(value):
+            return value
         origin = typing.get_origin(wanted) or wanted
         if isinstance(origin, type) and not _is_a(value, origin):
             raise TypeError(
@@ -159,22 +170,15 @@ class ComponentSpec:
             )
         return value
 
-    def _encoded_message(self, key: str, value: Any, wanted: type[Message]) -> Any:
-        """A message as JSON text; a dict with RuntimeParameters in it waits for their values."""
+    def _encode_message(self, key: str, value: Any, wanted: type[Message]) -> str:
+        """A message as JSON text, which only the worker decodes again."""
+        name = wanted.DESCRIPTOR.name
         if isinstance(value, Message):
             if value.DESCRIPTOR.full_name != wanted.DESCRIPTOR.full_name:
-                raise TypeError(
-                    f"{self._name}: {key!r} takes {wanted.DESCRIPTOR.name}, got "
-                    f"{value.DESCRIPTOR.name}."
-                )
+                raise TypeError(f"{self._name}: {key!r} takes {name}, got {value.DESCRIPTOR.name}.")
             return _message_to_json(value)
         if not isinstance(value, dict | str):
-            raise TypeError(
-                f"{self._name}: {key!r} takes {wanted.DESCRIPTOR.name} or a dict, got {value!r}."
-            )
-        return value if names_in(value) else self._parsed_message(key, value, wanted)
-
-    def _parsed_message(self, key: str, value: dict[str, Any] | str, wanted: type[Message]) -> str:
+            raise TypeError(f"{self._name}: {key!r} takes {name} or a dict, got {value!r}.")
         record = json.loads(value) if isinstance(value, str) else dict(value)
         for field in wanted.DESCRIPTOR.fields:
             if field.is_repeated and isinstance(record.get(field.name), str):
@@ -182,9 +186,7 @@ class ComponentSpec:
         try:
             return _message_to_json(json_format.ParseDict(record, wanted()))
         except json_format.ParseError as error:
-            raise ValueError(
-                f"{self._name}: {key!r} is not a {wanted.DESCRIPTOR.name}: {error}"
-            ) from error
+            raise ValueError(f"{self._name}: {key!r} is not a {name}: {error}") from error
 
     @property
     def placeholders(self) -> list[Placeholder]:
@@ -198,24 +200,29 @@ class ComponentSpec:
         """
         values = {}
         for key, value in self.exec_properties.items():
-            if isinstance(value, Placeholder):
-                if published is None:
-                    continue
-                value = self._encoded(key, value.value_in(published), self.PARAMETERS[key])
-            value = substitute(value, given)
-            wanted = self.PARAMETERS[key].type
-            if isinstance(wanted, type) and issubclass(wanted, Message):
-                value = self._parsed_message(key, value, wanted)
-            elif wanted is str and not isinstance(value, str):
-                value = json.dumps(value)
-            values[key] = value
+            if not isinstance(value, Placeholder):
+                known = substitute(value, given)
+                values[key] = self._encode_late(key, known) if names_in(value) else known
+            elif published is not None:
+                values[key] = self._encode(key, value.value_in(published))
         return values
+
+    def _encode_late(self, key: str, value: Any) -> Any:
+        """A value that had to wait for its RuntimeParameters."""
+        wanted = self.PARAMETERS[key].type
+        if message := _message_class(wanted):
+            return self._encode_message(key, value, message)
+        return json.dumps(value) if wanted is str and not isinstance(value, str) else value
 
 
 def _is_a(value: Any, wanted: type) -> bool:
     if isinstance(value, bool):
         return wanted in (bool, int, object)
     return isinstance(value, (int, float) if wanted is float else wanted)
+
+
+def _message_class(wanted: Any) -> type[Message] | None:
+    return wanted if isinstance(wanted, type) and issubclass(wanted, Message) else None
 
 
 def _message_to_json(message: Message) -> str:

@@ -101,22 +101,22 @@ class Placeholder(_LaterValue):
         )
 
     def __eq__(self, other: object) -> Predicate:  # type: ignore[override]
-        return _compared(self, "==", operator.eq, other)
+        return _compare(self, "==", operator.eq, other)
 
     def __ne__(self, other: object) -> Predicate:  # type: ignore[override]
-        return _compared(self, "!=", operator.ne, other)
+        return _compare(self, "!=", operator.ne, other)
 
     def __lt__(self, other: object) -> Predicate:
-        return _compared(self, "<", operator.lt, other)
+        return _compare(self, "<", operator.lt, other)
 
     def __le__(self, other: object) -> Predicate:
-        return _compared(self, "<=", operator.le, other)
+        return _compare(self, "<=", operator.le, other)
 
     def __gt__(self, other: object) -> Predicate:
-        return _compared(self, ">", operator.gt, other)
+        return _compare(self, ">", operator.gt, other)
 
     def __ge__(self, other: object) -> Predicate:
-        return _compared(self, ">=", operator.ge, other)
+        return _compare(self, ">=", operator.ge, other)
 
     __hash__ = None  # type: ignore[assignment]
     __iter__ = None  # with __getitem__ alone, Python would count up forever
@@ -151,7 +151,7 @@ class Placeholder(_LaterValue):
         return properties[name]
 
 
-def _compared(
+def _compare(
     left: Placeholder, sign: str, compare: Callable[[Any, Any], Any], right: Any
 ) -> Predicate:
     both = isinstance(right, Placeholder)
@@ -166,12 +166,12 @@ def _compared(
 
 def logical_and(left: Predicate, right: Predicate) -> Predicate:
     """Whether both hold."""
-    return _joined("and", all, left, right)
+    return _join("and", all, left, right)
 
 
 def logical_or(left: Predicate, right: Predicate) -> Predicate:
     """Whether one of the two holds, or both."""
-    return _joined("or", any, left, right)
+    return _join("or", any, left, right)
 
 
 def logical_not(predicate: Predicate) -> Predicate:
@@ -184,9 +184,7 @@ def logical_not(predicate: Predicate) -> Predicate:
     )
 
 
-def _joined(
-    word: str, enough: Callable[[Any], bool], left: Predicate, right: Predicate
-) -> Predicate:
+def _join(word: str, enough: Callable[[Any], bool], left: Predicate, right: Predicate) -> Predicate:
     for one in (left, right):
         _check(one, f"logical_{word}")
     return Predicate(

@@ -13,6 +13,7 @@ from stoker.artifacts import Artifact
 from stoker.dsl.cells import file_of_cells
 
 __all__ = [
+    "Artifacts",
     "BaseBeamExecutor",
     "BaseExecutor",
     "BeamExecutorSpec",
@@ -20,6 +21,9 @@ __all__ = [
     "ExecutorSpec",
     "reference_to",
 ]
+
+Artifacts = dict[str, list[Artifact]]
+"""What `Do` is given, and may change: artifacts by the key of an input or output."""
 
 
 class BaseExecutor(abc.ABC):
@@ -57,10 +61,7 @@ class BaseExecutor(abc.ABC):
 
     @abc.abstractmethod
     def Do(
-        self,
-        input_dict: dict[str, list[Artifact]],
-        output_dict: dict[str, list[Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Read the inputs and write the outputs."""
 

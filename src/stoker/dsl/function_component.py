@@ -30,7 +30,7 @@ from stoker.artifacts import (
 )
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, ChannelParameter, ComponentSpec, ExecutionParameter
-from stoker.dsl.executor import BaseExecutor, ExecutorClassSpec, reference_to
+from stoker.dsl.executor import Artifacts, BaseExecutor, ExecutorClassSpec, reference_to
 from stoker.dsl.parameters import RuntimeParameter
 
 __all__ = [
@@ -185,10 +185,7 @@ class FunctionExecutor(BaseExecutor):
         self._component = function_component
 
     def Do(
-        self,
-        input_dict: dict[str, list[Artifact]],
-        output_dict: dict[str, list[Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Call the function with artifacts, values and parameters, and keep what it returns."""
         signature = self._component.signature
@@ -204,7 +201,7 @@ class FunctionExecutor(BaseExecutor):
         returned = self._component.function(**arguments)
         self._keep(returned, output_dict)
 
-    def _keep(self, returned: Any, output_dict: dict[str, list[Artifact]]) -> None:
+    def _keep(self, returned: Any, output_dict: Artifacts) -> None:
         signature, name = self._component.signature, self._component.function.__name__
         if not signature.returns:
             return
@@ -232,7 +229,7 @@ class FunctionComponent:
             reference_to(function)  # raises, and says why
         self.function = function
         self.signature = _read_signature(function)
-        self._class = _component_class(self)
+        self._class = _make_component_class(self)
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
@@ -247,7 +244,7 @@ class FunctionComponent:
         return self._class(**given)
 
 
-def _component_class(made_of: FunctionComponent) -> type[BaseComponent]:
+def _make_component_class(made_of: FunctionComponent) -> type[BaseComponent]:
     function, signature = made_of.function, made_of.signature
     defaults = signature.defaults
     spec_class = type(
@@ -262,12 +259,9 @@ def _component_class(made_of: FunctionComponent) -> type[BaseComponent]:
                 name: ChannelParameter(type=kind)
                 for name, kind in {**signature.outputs, **signature.returns}.items()
             },
-            # A value input may also be given as a plain value; it then is a parameter.
             "PARAMETERS": {
-                **{
-                    name: ExecutionParameter(type=kind, optional=name in defaults)
-                    for name, kind in signature.parameters.items()
-                },
+                name: ExecutionParameter(type=kind, optional=name in defaults)
+                for name, kind in signature.parameters.items()
             },
         },
     )
@@ -278,14 +272,12 @@ def _component_class(made_of: FunctionComponent) -> type[BaseComponent]:
 
         def __init__(self, instance_name: str | None = None, **given: Any) -> None:
             plain = {
-                name: given.pop(name)
+                name: given[name]
                 for name in signature.values
                 if name in given and not isinstance(given[name], Channel)
             }
-            chosen: type[ComponentSpec] = spec_class
-            if plain:
-                chosen = _with_plain_values(spec_class, plain)
-            super().__init__(chosen(**given, **plain), instance_name=instance_name)
+            table = _move_to_parameters(spec_class, plain) if plain else spec_class
+            super().__init__(table(**given), instance_name=instance_name)
 
     Step.__name__ = Step.__qualname__ = function.__name__
     Step.__module__ = function.__module__
@@ -293,10 +285,10 @@ def _component_class(made_of: FunctionComponent) -> type[BaseComponent]:
     return Step
 
 
-def _with_plain_values(
+def _move_to_parameters(
     spec_class: type[ComponentSpec], plain: dict[str, Any]
 ) -> type[ComponentSpec]:
-    """The table of a step whose value inputs are given as plain values, not as channels."""
+    """The table of a step some of whose inputs are given as plain values instead of channels."""
     moved = {
         name: ExecutionParameter(
             type=Any if isinstance(value, RuntimeParameter) else type(value), optional=True

@@ -27,7 +27,7 @@ from stoker.components.example_gen.executor import (
     ImportExecutor,
     JsonExecutor,
     ParquetExecutor,
-    _imported,
+    _import,
 )
 from stoker.data.columns import read_columns
 from stoker.data.decode import decode
@@ -292,7 +292,7 @@ EXAMPLES = st.lists(ENTRIES, max_size=4).map(lambda many: message(1, *many))
 
 @given(st.lists(EXAMPLES | st.just(b""), min_size=1, max_size=4))
 def test_any_example_is_split_by_its_deterministic_serialization(many):
-    block = _imported("file", 0, many, "")
+    block = _import("file", 0, many, "")
     expected = [Example.FromString(one).SerializeToString(deterministic=True) for one in many]
     assert block.keys() == expected
     assert block.records.to_pylist() == many

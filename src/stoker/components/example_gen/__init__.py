@@ -2,6 +2,7 @@
 """ExampleGen: where data enters a pipeline. Files of several kinds become split tf.Examples."""
 
 from stoker.components.example_gen.component import (
+    FORMATS,
     CsvExampleGen,
     FileBasedExampleGen,
     FileBasedExampleGenSpec,
@@ -11,6 +12,7 @@ from stoker.components.example_gen.component import (
 )
 
 __all__ = [
+    "FORMATS",
     "CsvExampleGen",
     "FileBasedExampleGen",
     "FileBasedExampleGenSpec",

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the ExampleGens: which files they read, and how they split them."""
+"""The tables of the ExampleGens: which files they read, and how they split them.
+
+To add an input format:
+1. stoker/data/x.py reads such files as columns
+2. executor.py here: an executor, whose `blocks` are the examples in them
+3. this file: a step with the PATTERNS of their names, and its place in FORMATS
+4. stoker/components/__init__.py: the name of the step
+"""
 
 import contextlib
 from typing import Any, ClassVar
@@ -22,6 +29,7 @@ from stoker.dsl.proto import example_gen_pb2, range_config_pb2
 from stoker.errors import BadData
 
 __all__ = [
+    "FORMATS",
     "CsvExampleGen",
     "FileBasedExampleGen",
     "FileBasedExampleGenSpec",
@@ -29,7 +37,7 @@ __all__ = [
     "JsonExampleGen",
     "ParquetExampleGen",
     "output_split_names",
-    "parsed_range",
+    "parse_range",
 ]
 
 _EXECUTORS = "stoker.components.example_gen.executor"
@@ -57,10 +65,12 @@ class FileBasedExampleGenSpec(ComponentSpec):
 class FileBasedExampleGen(BaseComponent):
     """Files to examples, by an executor that says how they are read."""
 
-    SPEC_CLASS = FileBasedExampleGenSpec
-    BASE_TYPE = "PROCESS"
-    TYPE_NAME = "tfx.components.example_gen.component.FileBasedExampleGen"
+    SPEC_CLASS: ClassVar = FileBasedExampleGenSpec
+    BASE_TYPE: ClassVar = "PROCESS"
+    TYPE_NAME: ClassVar = "tfx.components.example_gen.component.FileBasedExampleGen"
     PRELOAD: ClassVar[tuple[str, ...]] = (_EXECUTORS,)
+    PATTERNS: ClassVar[tuple[str, ...]] = ()
+    """The names that files of this format have, for `stoker train --data`."""
 
     def __init__(
         self,
@@ -74,14 +84,39 @@ class FileBasedExampleGen(BaseComponent):
         input: Channel | str | None = None,
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            input_base: The folder that holds the files.
+            input_config: A pattern for each split of the input, below `input_base`; by default all
+                files are one split.
+            output_config: The splits to write. By default an input of one split becomes two parts
+                "train" and one part "eval", and an input of several keeps them.
+            range_config: The span to read where patterns have a {SPAN} or a date; the newest by
+                default.
+            custom_executor_spec: An executor of your own, which reads the files.
+            payload_format: What the records are: FORMAT_TF_EXAMPLE, the default, or FORMAT_PROTO.
+            input: An older way to give `input_base`.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         if custom_executor_spec is None and type(self) is FileBasedExampleGen:
+            *most, last = (step.__name__ for step in FORMATS)
             raise ValueError(
                 "FileBasedExampleGen needs a custom_executor_spec, such as BeamExecutorSpec("
-                "parquet_executor.Executor). For files of a known kind use CsvExampleGen, "
-                "ImportExampleGen, ParquetExampleGen or JsonExampleGen."
+                f"parquet_executor.Executor). For files of a known kind use {', '.join(most)} or "
+                f"{last}."
             )
-        spec = _spec(
-            _base(input_base, input), input_config, output_config, range_config, payload_format
+        if input_config is None:
+            input_config = example_gen_pb2.Input()
+            input_config.splits.add(name="single_split", pattern="*")
+        if output_config is None:
+            output_config = _default_output(input_config)
+        _check_configs(input_config, output_config, range_config)
+        spec = FileBasedExampleGenSpec.from_arguments(
+            locals(),
+            input_base=_base(input_base, input),
+            output_data_format=payload_format,
+            output_file_format=example_gen_pb2.FORMAT_TFRECORDS_GZIP,
         )
         super().__init__(spec, custom_executor_spec, instance_name=instance_name)
 
@@ -91,7 +126,7 @@ class FileBasedExampleGen(BaseComponent):
 
         given = json_format.Parse(parameters["input_config"], example_gen_pb2.Input())
         with contextlib.suppress(BadData, ValueError):
-            span_range = parsed_range(parameters.get("range_config"))
+            span_range = parse_range(parameters.get("range_config"))
             chosen = choose(parameters["input_base"], given.splits, span_range)
             return matching_files(chosen.patterns.values())
         return []
@@ -100,17 +135,19 @@ class FileBasedExampleGen(BaseComponent):
 class CsvExampleGen(FileBasedExampleGen):
     """CSV files with a header, split 2:1 into train and eval unless told otherwise."""
 
-    EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:CsvExecutor")
-    TYPE_NAME = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
-    PRELOAD = (_EXECUTORS, "stoker.data.csv")
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}:CsvExecutor")
+    TYPE_NAME: ClassVar = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
+    PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.csv")
+    PATTERNS: ClassVar = ("*.csv",)
 
 
 class ImportExampleGen(FileBasedExampleGen):
     """TFRecords of tf.Examples, gzip or plain, split like those of CsvExampleGen."""
 
-    EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:ImportExecutor")
-    TYPE_NAME = "tfx.components.example_gen.import_example_gen.component.ImportExampleGen"
-    PRELOAD = (_EXECUTORS, "stoker.data.decode")
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}:ImportExecutor")
+    TYPE_NAME: ClassVar = "tfx.components.example_gen.import_example_gen.component.ImportExampleGen"
+    PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.decode")
+    PATTERNS: ClassVar = ("*tfrecord*",)
 
     def __init__(
         self,
@@ -123,6 +160,17 @@ class ImportExampleGen(FileBasedExampleGen):
         input: Channel | str | None = None,
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step; the arguments are those of FileBasedExampleGen.
+
+        Args:
+            input_base: The folder that holds the files.
+            input_config: A pattern for each split of the input, below `input_base`.
+            output_config: The splits to write.
+            range_config: The span to read.
+            payload_format: What the records are: FORMAT_TF_EXAMPLE, the default, or FORMAT_PROTO.
+            input: An older way to give `input_base`.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         if payload_format not in _PAYLOADS:
             known = [example_gen_pb2.PayloadFormat.Name(one) for one in _PAYLOADS]
             raise ValueError(
@@ -142,17 +190,28 @@ class ImportExampleGen(FileBasedExampleGen):
 class ParquetExampleGen(FileBasedExampleGen):
     """Parquet files of numbers, text and lists of them, split like those of CsvExampleGen."""
 
-    EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:ParquetExecutor")
-    TYPE_NAME = "stoker.components.example_gen.ParquetExampleGen"
-    PRELOAD = (_EXECUTORS, "stoker.data.parquet")
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}:ParquetExecutor")
+    TYPE_NAME: ClassVar = "stoker.components.example_gen.ParquetExampleGen"
+    PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.parquet")
+    PATTERNS: ClassVar = ("*.parquet",)
 
 
 class JsonExampleGen(FileBasedExampleGen):
     """Files with a JSON object in each line, gzip or plain, split like those of CsvExampleGen."""
 
-    EXECUTOR_SPEC = ExecutorClassSpec(f"{_EXECUTORS}:JsonExecutor")
-    TYPE_NAME = "stoker.components.example_gen.JsonExampleGen"
-    PRELOAD = (_EXECUTORS, "stoker.data.json_lines")
+    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}:JsonExecutor")
+    TYPE_NAME: ClassVar = "stoker.components.example_gen.JsonExampleGen"
+    PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.json_lines")
+    PATTERNS: ClassVar = ("*.jsonl", "*.ndjson", "*.json")
+
+
+FORMATS: tuple[type[FileBasedExampleGen], ...] = (
+    CsvExampleGen,
+    ImportExampleGen,
+    ParquetExampleGen,
+    JsonExampleGen,
+)
+"""The formats that are known by the names of files; add new ones here."""
 
 
 def _base(
@@ -175,37 +234,19 @@ def _base(
     return uris[0]
 
 
-def _spec(
-    input_base: str | RuntimeParameter,
-    input_config: InputConfig,
-    output_config: OutputConfig,
-    range_config: RangeConfig,
-    payload_format: int,
-) -> FileBasedExampleGenSpec:
-    if input_config is None:
-        input_config = example_gen_pb2.Input()
-        input_config.splits.add(name="single_split", pattern="*")
-    if output_config is None:
-        output_config = _default_output(input_config)
-    if isinstance(input_config, example_gen_pb2.Input) and isinstance(
-        output_config, example_gen_pb2.Output
-    ):
+def _check_configs(
+    input_config: InputConfig, output_config: OutputConfig, range_config: RangeConfig
+) -> None:
+    """Refuse what can be seen to be wrong before RuntimeParameters have their values."""
+    if not isinstance(input_config, example_gen_pb2.Input):
+        return
+    if isinstance(output_config, example_gen_pb2.Output):
         output_split_names(input_config, output_config)
-    if isinstance(input_config, example_gen_pb2.Input) and isinstance(
-        range_config, range_config_pb2.RangeConfig
-    ):
+    if isinstance(range_config, range_config_pb2.RangeConfig):
         check_range(input_config.splits, range_config)
-    return FileBasedExampleGenSpec(
-        input_base=input_base,
-        input_config=input_config,
-        output_config=output_config,
-        output_data_format=payload_format,
-        output_file_format=example_gen_pb2.FORMAT_TFRECORDS_GZIP,
-        range_config=range_config,
-    )
 
 
-def parsed_range(text: str | None) -> range_config_pb2.RangeConfig | None:
+def parse_range(text: str | None) -> range_config_pb2.RangeConfig | None:
     """The range that a step was given as a parameter, if any."""
     return json_format.Parse(text, range_config_pb2.RangeConfig()) if text else None
 

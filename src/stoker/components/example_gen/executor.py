@@ -10,15 +10,15 @@ import pyarrow as pa
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
-from stoker.artifacts import Artifact, Examples
-from stoker.components.example_gen.component import output_split_names, parsed_range
+from stoker.artifacts import Examples
+from stoker.components.example_gen.component import output_split_names, parse_range
 from stoker.components.example_gen.spans import choose
 from stoker.data import csv
 from stoker.data.encode import Nulls, as_array, each, encode, encode_feature
 from stoker.data.input_files import fingerprint, matching_files
 from stoker.data.shards import Block, write_splits
 from stoker.data.tfrecord import read_record_blocks
-from stoker.dsl import BaseExecutor
+from stoker.dsl import Artifacts, BaseExecutor
 from stoker.dsl.proto import example_gen_pb2
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
@@ -54,8 +54,8 @@ class _FileExecutor(BaseExecutor, abc.ABC):
 
     def Do(
         self,
-        input_dict: dict[str, list[Artifact]],  # noqa: ARG002
-        output_dict: dict[str, list[Artifact]],
+        input_dict: Artifacts,  # noqa: ARG002
+        output_dict: Artifacts,
         exec_properties: dict[str, Any],
     ) -> None:
         """Generate examples."""
@@ -69,7 +69,7 @@ class _FileExecutor(BaseExecutor, abc.ABC):
         chosen = choose(
             exec_properties["input_base"],
             given.splits,
-            parsed_range(exec_properties.get("range_config")),
+            parse_range(exec_properties.get("range_config")),
         )
         prints = []
         for name, pattern in chosen.patterns.items():
@@ -99,7 +99,7 @@ class CsvExecutor(_FileExecutor):
     def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
         table = self._look(files)
         for cells in csv.read_cells(files, table):
-            yield partial(_encoded, partial(csv.columns_of, cells, table), files[0], key_feature)
+            yield partial(_encode, partial(csv.columns_of, cells, table), files[0], key_feature)
 
     def write(self, *args: Any, **options: Any) -> None:
         """Write what the first rows suggest; after a surprise, look at all rows and start again."""
@@ -118,7 +118,7 @@ class ParquetExecutor(_FileExecutor):
 
         for path, rows in read_rows(files):
             columns = partial(columns_of, rows, path)
-            yield partial(_encoded, columns, path, key_feature, "unset")
+            yield partial(_encode, columns, path, key_feature, "unset")
 
 
 class JsonExecutor(_FileExecutor):
@@ -130,10 +130,10 @@ class JsonExecutor(_FileExecutor):
         kinds = scan(files)
         for path, lines in read_lines(files):
             columns = partial(columns_of, lines, kinds)
-            yield partial(_encoded, columns, path, key_feature, "unset")
+            yield partial(_encode, columns, path, key_feature, "unset")
 
 
-def _encoded(
+def _encode(
     make_columns: Callable[[], pa.RecordBatch], path: str, key_feature: str, nulls: Nulls = "empty"
 ) -> Block:
     columns = make_columns()
@@ -160,11 +160,11 @@ class ImportExecutor(_FileExecutor):
     """Records as they are, checked to be what they should be."""
 
     def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: D102
-        make = _imported
+        make = _import
         if payload_format == example_gen_pb2.FORMAT_PROTO:
             if key_feature:
                 raise _no_key(files[0], key_feature, "its records are not tf.Examples")
-            make = _as_they_are
+            make = _keep
         for path in files:
             number = 0
             for records in read_record_blocks(path):
@@ -172,11 +172,11 @@ class ImportExecutor(_FileExecutor):
                 number += len(records)
 
 
-def _as_they_are(path: str, number: int, records: list[bytes], key_feature: str) -> Block:  # noqa: ARG001
+def _keep(path: str, number: int, records: list[bytes], key_feature: str) -> Block:  # noqa: ARG001
     return Block(records=as_array(records), columns=None, keys=lambda: records)
 
 
-def _imported(path: str, number: int, records: list[bytes], key_feature: str) -> Block:
+def _import(path: str, number: int, records: list[bytes], key_feature: str) -> Block:
     """Examples with their columns; what tfx_bsl cannot decode has none, and may be wrong."""
     from tfx_bsl.coders.example_coder import ExamplesToRecordBatchDecoder
 

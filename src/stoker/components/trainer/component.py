@@ -16,16 +16,18 @@ from stoker.artifacts import (
     TransformGraph,
 )
 from stoker.components.rewriter import raw_examples
-from stoker.dsl.channel import Channel
-from stoker.dsl.component import (
+from stoker.dsl import (
+    Channel,
     ChannelParameter,
     ComponentSpec,
     ExecutionParameter,
+    ExecutorClassSpec,
+    RuntimeParameter,
+    UserCodeComponent,
+    check_one_of,
+    config_as_json,
 )
-from stoker.dsl.executor import ExecutorClassSpec
-from stoker.dsl.parameters import RuntimeParameter
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
-from stoker.dsl.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.models.rewriting.targets import check_targets
 from stoker.task import Workers
 
@@ -72,17 +74,8 @@ class Trainer(UserCodeComponent):
     `fn_args.model_run_dir` the output `model_run`. Or it is a `trainer_fn(fn_args, schema)`, which
     returns an Estimator and how to train it.
 
-    `keras` is 2 or 3 where the choice should not be read from the module's imports. Unless `check`
-    is False, the model is loaded and called in a fresh process before it is published. Unless
-    `watch` is False, Keras's `fit` reports its progress, and leaves metrics in `model_run`.
-    `rewrite` names formats in which the model is wanted too, such as ["tflite", "onnx"]: they are
-    put beside `Format-Serving`, and compared with it, before the model is published.
-    `python` is the path of another interpreter to run the code in, with a TensorFlow of its own, or
-    the name of an environment that `stoker env create` made.
-    `workers` are the processes that train together, through a strategy that the module makes;
-    `retries` is how often they begin again after a failure, which is once unless it is said, and
-    then only if a process was lost.
-    `base_models` and `instance_name` are names of older editions.
+    Unless `check` is False, the model is loaded and called in a fresh process before it is
+    published.
     """
 
     SPEC_CLASS: ClassVar = TrainerSpec
@@ -119,6 +112,38 @@ class Trainer(UserCodeComponent):
         workers: Workers | None = None,
         retries: int | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            statistics: Statistics of the examples: `fn_args.num_examples` is counted from them.
+            examples: The examples to train and evaluate on.
+            transformed_examples: The same, by an older name: those of a Transform.
+            transform_graph: What Transform has learned, for `fn_args.transform_graph_path`.
+            schema: The schema of the examples, for `fn_args.schema_path`.
+            base_model: A model to start from, for `fn_args.base_model`, such as a Resolver finds.
+            hyperparameters: Those of a Tuner or an Importer, for `fn_args.hyperparameters`.
+            module_file: The path of the file that defines `run_fn` or `trainer_fn`. Give exactly
+                one of `module_file`, `run_fn` and `trainer_fn`.
+            run_fn: The dotted path of the function, where it is in an installed package.
+            train_args: The splits to train on, "train" by default, and the number of steps.
+            eval_args: The same for evaluation, with the split "eval" by default.
+            custom_config: Anything that JSON can say, for `fn_args.custom_config`.
+            custom_executor_spec: An executor of your own, instead of the Trainer's.
+            trainer_fn: The dotted path of a `trainer_fn`, for Estimators.
+            base_models: An older name of `base_model`.
+            instance_name: An older way to name the step; `with_id` is today's.
+            keras: 2 or 3, where the imports of the module should not decide.
+            check: Whether to load the model and call it before it is published.
+            watch: Whether Keras's `fit` reports its progress, writes metrics to `model_run`, and
+                keeps checkpoints from which a stopped training resumes.
+            rewrite: Other formats in which the model is wanted, such as ["tflite", "onnx"]. They
+                are compared with the model, and stand beside `Format-Serving`.
+            python: Another interpreter to run the code in: its path, or the name of an environment
+                that `stoker env create` has made.
+            workers: How many processes train together, through a strategy that the module makes.
+            retries: How often to start again after a failure. By default workers start again once,
+                and only if a process was lost.
+        """
         check_one_of("Trainer", module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
@@ -126,29 +151,21 @@ class Trainer(UserCodeComponent):
         if python:
             _check_for_another_python(keras, custom_executor_spec, workers)
             self.python = os.fspath(python)
-        self.check = _check(check, rewrite)
+        self.check = _choose_check(check, rewrite)
         chosen = _choose_examples(examples, transformed_examples, transform_graph)
         raw = raw_examples(chosen) if rewrite else None
         if retries is not None and retries < 0:
             raise ValueError(f"Trainer(retries=…) takes a number from 0 on, got {retries}.")
         self.workers, self.retries = workers, retries
-        spec = TrainerSpec(
+        spec = TrainerSpec.from_arguments(
+            locals(),
             examples=chosen,
-            transform_graph=transform_graph,
-            schema=schema,
             base_model=base_model or base_models,
-            hyperparameters=hyperparameters,
-            statistics=statistics,
-            module_file=module_file,
-            run_fn=run_fn,
-            trainer_fn=trainer_fn,
-            train_args=train_args,
-            eval_args=eval_args,
             custom_config=config_as_json("Trainer", custom_config),
             raw_examples=None if raw is chosen else raw,
             watch=None if watch else False,
             rewrite=json.dumps(check_targets(rewrite)) if rewrite else None,
-            workers=_described(workers) if workers and workers.is_gang else None,
+            workers=_describe(workers) if workers and workers.is_gang else None,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
 
@@ -173,14 +190,14 @@ def _check_for_another_python(
         )
 
 
-def _check(check: bool, rewrite: Sequence[str]) -> str | None:
+def _choose_check(check: bool, rewrite: Sequence[str]) -> str | None:
     """What looks at the model before it is published."""
     if rewrite:
         return f"stoker.components.trainer.rewrite:{'CheckAndRewrite' if check else 'Rewrite'}"
     return "stoker.models.check:ModelCheck" if check else None
 
 
-def _described(workers: Workers) -> str:
+def _describe(workers: Workers) -> str:
     """What of `workers` the model depends on."""
     named = {"count": workers.count, "ps": workers.ps, "evaluator": workers.evaluator}
     return json.dumps(named)

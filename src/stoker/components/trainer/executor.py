@@ -5,8 +5,7 @@ import os
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from stoker.artifacts import Artifact
-from stoker.dsl.executor import BaseExecutor
+from stoker.dsl import Artifacts, BaseExecutor
 from stoker.errors import NothingWritten
 from stoker.models.rewriting import eval_examples
 from stoker.training import watch
@@ -16,8 +15,6 @@ from stoker.user_code.loader import load_dotted, load_first
 __all__ = ["Executor", "GenericExecutor", "TrainerFnArgs"]
 
 TrainerFnArgs = FnArgs
-
-Artifacts = dict[str, list[Artifact]]
 
 
 class GenericExecutor(BaseExecutor):

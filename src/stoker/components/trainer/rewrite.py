@@ -7,17 +7,14 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from stoker.artifacts import Artifact
 from stoker.components.rewriter import eval_files
-from stoker.dsl.executor import BaseExecutor
+from stoker.dsl import Artifacts, BaseExecutor
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
 from stoker.models.check import ModelCheck
 from stoker.models.rewriting.targets import TARGETS, removed_on_failure, rewrite
 from stoker.storage.layout import serving_model_path
 
 __all__ = ["CheckAndRewrite", "Rewrite"]
-
-Artifacts = dict[str, list[Artifact]]
 
 
 class Rewrite(BaseExecutor):

@@ -18,9 +18,11 @@ from stoker.dsl import (
     ExecutionParameter,
     ExecutorClassSpec,
     RuntimeParameter,
+    UserCodeComponent,
+    check_one_of,
+    config_as_json,
 )
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
-from stoker.dsl.user_code import UserCodeComponent, check_one_of, config_as_json
 
 __all__ = ["Transform", "TransformSpec"]
 
@@ -71,14 +73,11 @@ class Transform(UserCodeComponent):
     `module_file`, or the function that `preprocessing_fn` names ("package.module.function").
     tensorflow-transform makes a graph of it, which goes to the Trainer and into the served model.
 
-    `splits_config` says which splits are analyzed and which are transformed: else the split `train`
-    and all. Examples of several spans are transformed into one output. What was learned from each
-    span goes to the output `updated_analyzer_cache`; a later run that gets it as `analyzer_cache`
-    reads only what is new. Statistics are of at most 100,000 examples.
+    Examples of several spans are transformed into one output. What was learned from each span goes
+    to the output `updated_analyzer_cache`. Statistics are of at most 100,000 examples.
 
     A `--runner` in the pipeline's beam_pipeline_args that is not a direct one runs it on that
     runner; `--direct_num_workers` is the number of processes on this machine.
-    `input_data` and `instance_name` are names of older editions.
     """
 
     SPEC_CLASS: ClassVar = TransformSpec
@@ -110,6 +109,30 @@ class Transform(UserCodeComponent):
         input_data: Channel | None = None,
         instance_name: str | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            examples: The examples to learn from and to transform.
+            schema: Their schema.
+            module_file: The path of the file that defines `preprocessing_fn`. Give exactly one of
+                `module_file` and `preprocessing_fn`.
+            preprocessing_fn: The dotted path of the function, if it is in an installed package.
+            splits_config: The splits to analyze, "train" by default, and those to transform, all
+                by default.
+            analyzer_cache: `updated_analyzer_cache` of an earlier run, as a Resolver finds it: only
+                spans that are not in it are analyzed.
+            materialize: Whether to write `transformed_examples`. False if the Trainer reads the
+                raw examples and transforms them itself.
+            disable_analyzer_cache: Leave out the output `updated_analyzer_cache`.
+            force_tf_compat_v1: Write a graph that TensorFlow 1.15 can load.
+            custom_config: Anything that JSON can say, for a `preprocessing_fn` that takes it.
+            disable_statistics: Leave out the schemas, statistics and anomalies of the examples
+                before and after.
+            stats_options_updater_fn: The dotted path of a function that changes how statistics are
+                computed; one in `module_file` is found by itself.
+            input_data: An older name of `examples`.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
         check_one_of("Transform", module_file=module_file, preprocessing_fn=preprocessing_fn)
         if analyzer_cache and disable_analyzer_cache:
             raise ValueError("Transform takes analyzer_cache or disable_analyzer_cache, not both.")
@@ -119,16 +142,11 @@ class Transform(UserCodeComponent):
             *(["updated_analyzer_cache"] if disable_analyzer_cache else []),
             *(_STATISTICS if disable_statistics else []),
         ]
-        spec = TransformSpec(
+        spec = TransformSpec.from_arguments(
+            locals(),
             examples=examples or input_data,
-            schema=schema,
-            analyzer_cache=analyzer_cache,
-            module_file=module_file,
-            preprocessing_fn=preprocessing_fn,
-            stats_options_updater_fn=stats_options_updater_fn,
             force_tf_compat_v1=int(force_tf_compat_v1),
             custom_config=config_as_json("Transform", custom_config),
-            splits_config=splits_config,
             disable_statistics=int(disable_statistics),
             outputs=" ".join(key for key in TransformSpec.OUTPUTS if key not in left_out),
         )

@@ -8,9 +8,8 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 import stoker.transform
-from stoker.artifacts import Artifact
 from stoker.components.transform.make_job import make_job
-from stoker.dsl.executor import BaseBeamExecutor
+from stoker.dsl import Artifacts, BaseBeamExecutor
 from stoker.transform.engine_choice import choose_engine
 from stoker.transform.example_batches import read_share, write_share
 from stoker.transform.job import TransformJob
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from stoker.transform.local_engine import Pool, Traced
 
 __all__ = ["Executor"]
-
-Artifacts = dict[str, list[Artifact]]
 
 _ENGINE = os.path.dirname(os.path.abspath(stoker.transform.__file__))
 

@@ -11,17 +11,19 @@ from stoker.artifacts import (
     TransformGraph,
     TunerResults,
 )
-from stoker.dsl.channel import Channel
-from stoker.dsl.component import (
+from stoker.dsl import (
+    Channel,
     ChannelParameter,
     ComponentSpec,
     ExecutionParameter,
+    ExecutorClassSpec,
+    RuntimeParameter,
+    UserCodeComponent,
+    check_one_of,
+    config_as_json,
 )
-from stoker.dsl.executor import ExecutorClassSpec
-from stoker.dsl.parameters import RuntimeParameter
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
-from stoker.dsl.user_code import UserCodeComponent, check_one_of, config_as_json
 from stoker.training.tuning import TunerFnResult
 
 __all__ = ["Tuner", "TunerFnResult", "TunerSpec"]
@@ -57,9 +59,8 @@ class Tuner(UserCodeComponent):
     ("package.module.function"). It returns `TunerFnResult(tuner, fit_kwargs)`, where the tuner's
     directory should be `fn_args.working_dir`: a search that was killed then goes on where it was.
 
-    The output `best_hyperparameters` is for `Trainer(hyperparameters=…)`; `tuner_results` tells
-    about every trial. `TuneArgs(num_parallel_trials=N)` runs N trials at once, each in a process of
-    its own on this machine. `keras` is as for the Trainer.
+    The output `best_hyperparameters` is for `Trainer(hyperparameters=…)`; `tuner_results` holds
+    every trial.
     """
 
     SPEC_CLASS: ClassVar = TunerSpec
@@ -86,20 +87,29 @@ class Tuner(UserCodeComponent):
         instance_name: str | None = None,
         keras: int | None = None,
     ) -> None:
+        """Declare the step.
+
+        Args:
+            examples: The examples to train and evaluate on.
+            schema: The schema of the examples, for `fn_args.schema_path`.
+            transform_graph: What Transform has learned, for `fn_args.transform_graph_path`.
+            base_model: A model to start from, for `fn_args.base_model`.
+            module_file: The path of the file that defines `tuner_fn`. Give exactly one of
+                `module_file` and `tuner_fn`.
+            tuner_fn: The dotted path of the function, where it is in an installed package.
+            train_args: The splits to train on, "train" by default, and the number of steps.
+            eval_args: The same for evaluation, with the split "eval" by default.
+            tune_args: How to search. `TuneArgs(num_parallel_trials=N)` runs N trials at once, each
+                in a process of its own on this machine; the default is one after the other.
+            custom_config: Anything that JSON can say, for `fn_args.custom_config`.
+            instance_name: An older way to name the step; `with_id` is today's.
+            keras: 2 or 3, where the imports of the module should not decide.
+        """
         check_one_of("Tuner", module_file=module_file, tuner_fn=tuner_fn)
         _check_tune_args(tune_args)
         self.ask_for_keras(keras)
-        spec = TunerSpec(
-            examples=examples,
-            schema=schema,
-            transform_graph=transform_graph,
-            base_model=base_model,
-            module_file=module_file,
-            tuner_fn=tuner_fn,
-            train_args=train_args,
-            eval_args=eval_args,
-            tune_args=tune_args,
-            custom_config=config_as_json("Tuner", custom_config),
+        spec = TunerSpec.from_arguments(
+            locals(), custom_config=config_as_json("Tuner", custom_config)
         )
         super().__init__(spec, instance_name=instance_name)
 

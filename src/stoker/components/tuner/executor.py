@@ -10,7 +10,7 @@ from google.protobuf import json_format
 
 from stoker.any_python.processes import may_fork
 from stoker.artifacts import Artifact
-from stoker.dsl.executor import BaseExecutor
+from stoker.dsl import Artifacts, BaseExecutor
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.errors import StepFailed
 from stoker.storage.layout import TUNER_RESULTS_FILE
@@ -26,8 +26,6 @@ __all__ = ["BEST_HYPERPARAMETERS_FILE", "PLOT_FILE", "TUNER_RESULTS_FILE", "Exec
 
 BEST_HYPERPARAMETERS_FILE = "best_hyperparameters.txt"
 PLOT_FILE = "search.html"
-
-Artifacts = dict[str, list[Artifact]]
 
 
 class Executor(BaseExecutor):
