@@ -33,7 +33,7 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/workers.py
 	$(BIN)/python benchmarks/resume.py
 
-soak: $(INSTALLED)  ## 500 kills at random moments, ten of each process of a gang, more random cases
+soak: $(INSTALLED)  ## 500 kills at random moments, ten of each worker of a group, more random cases
 	STOKER_KILLS=500 $(BIN)/python -m pytest tests/test_crashes.py
 	STOKER_KILLS=10 $(BIN)/python -m pytest tests/launchers
 	STOKER_RANDOM_CASES=10 $(BIN)/python -m pytest tests/components/transform/test_engine_cases.py

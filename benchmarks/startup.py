@@ -97,7 +97,9 @@ def start_of_run_fn() -> None:
     setattr(runner._Steps, "run", run_step)  # noqa: B010
     first, *later = waits
     print("\nfrom the runner reaching the Trainer to the first line of run_fn (TFX 1.16: 0.90 s)")
-    print(f"  with the template up, best and worst of five   {min(later):.3f} {max(later):.3f} s")
+    print(
+        f"  with the fork server up, best and worst of five   {min(later):.3f} {max(later):.3f} s"
+    )
     print(f"  cold, TensorFlow's own import included   {first:.2f} s")
 
 

@@ -4,7 +4,7 @@
 python benchmarks/tuner.py
 
 Both sides run the same trials of the same small model, each search in a fresh worker of one warm
-template, so that importing TensorFlow does not count.
+fork server, so that importing TensorFlow does not count.
 """
 
 import json
@@ -56,14 +56,14 @@ class KeptWarm(Processes):
     """A launcher for several runs."""
 
     def close(self) -> None:
-        """Not yet: the next run wants the same template."""
+        """Not yet: the next run wants the same fork server."""
 
 
 def main() -> None:
     load = os.getloadavg()[0]  # of others: with less than two free cores, two trials gain little
     launcher = KeptWarm()
     with tempfile.TemporaryDirectory() as folder:
-        search(launcher, folder, num_trials=1)  # the first worker waits for the template
+        search(launcher, folder, num_trials=1)  # the first worker waits for the fork server
         times, trials = zip(
             *(search(launcher, folder, num_parallel=number) for number in (1, 2)), strict=True
         )

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How soon a gang is up, how fast it trains by its number of processes, and what it waits for.
+"""How soon a worker group is up, how fast it trains by its size, and what it waits for.
 
 python benchmarks/workers.py
 
-Every gang is forked from one warm template, so that importing TensorFlow does not count. All share
-the processors of this machine: what more machines would add is not measured here, only what it
-costs to bring their gradients together.
+Every worker group is forked from one warm fork server, so that importing TensorFlow does not count.
+All share the processors of this machine: what more machines would add is not measured here, only
+what it costs to bring their gradients together.
 """
 
 import json
@@ -98,7 +98,7 @@ class KeptWarm(Processes):
     """A launcher for several runs."""
 
     def close(self) -> None:
-        """Not yet: the next run wants the same template."""
+        """Not yet: the next run wants the same fork server."""
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def main() -> None:
     print(f"{os.cpu_count()} processors, load {load:.1f} before we started")
     with tempfile.TemporaryDirectory() as folder:
         for keras in KERAS:
-            train(launcher, folder, keras, 1, num_steps=10)  # waits for the template
+            train(launcher, folder, keras, 1, num_steps=10)  # waits for the fork server
             for count in COUNTS:
                 show(keras, count, train(launcher, folder, keras, count))
     Processes.close(launcher)
@@ -116,7 +116,7 @@ def main() -> None:
 def train(
     launcher: Processes, folder: str, keras: int, count: int, num_steps: int = NUM_STEPS
 ) -> dict[str, Any]:
-    """What the chief has measured, and how long it took from the step's begin to a joined gang."""
+    """What the chief has measured, and how long it took from the step's begin to a joined group."""
     module_file = os.path.join(folder, f"keras_{keras}.py")
     with open(module_file, "w", encoding="utf-8") as file:
         text = textwrap.dedent(MODULE).replace("KERAS", KERAS[keras])

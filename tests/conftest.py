@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _as_in_a_program() -> Generator[None, object, object]:
-    """Without the variable that says which test runs: templates are for one set of variables."""
+    """Without the variable that says which test runs: fork servers are for one set of variables."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTEST_CURRENT_TEST", raising=False)
         return (yield)
@@ -63,16 +63,16 @@ _AT_START = dict(os.environ)
 
 
 @pytest.fixture(scope="session")
-def kept_templates() -> Iterator[WarmProcesses]:
+def kept_fork_servers() -> Iterator[WarmProcesses]:
     launcher = WarmProcesses()
     yield launcher
     launcher.end()
 
 
 @pytest.fixture(scope="module")
-def warm(kept_templates: WarmProcesses) -> Iterator[None]:
+def warm(kept_fork_servers: WarmProcesses) -> Iterator[None]:
     """Pipelines of this test find TensorFlow imported by an earlier one; their workers are new."""
-    with intercept({}, launcher=kept_templates):
+    with intercept({}, launcher=kept_fork_servers):
         yield
 
 

@@ -113,6 +113,8 @@ class Artifact:
     TYPE_NAME: ClassVar[str | None] = None
     TYPE_ANNOTATION: ClassVar[SystemType | None] = None
     PROPERTIES: ClassVar[dict[str, Property] | None] = None
+    GATHERS_LOGS: ClassVar[bool] = False
+    """Whether every attempt at a step adds to it, and the workers of an Estimator share it."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -345,6 +347,7 @@ class ModelRun(Artifact):
     """What training left behind besides the model: logs, events, checkpoints."""
 
     TYPE_NAME = "ModelRun"
+    GATHERS_LOGS = True
 
 
 class ModelEvaluation(Artifact):

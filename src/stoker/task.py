@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 Cluster = Literal["all-reduce", "servers", "estimator", "own"]
-"""How a gang's processes work together: MultiWorkerMirroredStrategy, ParameterServerStrategy, an
-Estimator, or whatever the user's code makes of TF_CONFIG."""
+"""How the processes of a worker group work together: MultiWorkerMirroredStrategy,
+ParameterServerStrategy, an Estimator, or whatever the user's code makes of TF_CONFIG."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +82,14 @@ class Workers:
             raise ValueError(f"Workers(join_seconds=…) must be over 0, got {self.join_seconds!r}.")
 
     @property
-    def is_gang(self) -> bool:
+    def is_group(self) -> bool:
         """Whether there is more than one process."""
         return self.count > 1 or self.ps > 0 or self.evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One process of a gang, as the process itself is told."""
+    """One process of a worker group, as the process itself is told."""
 
     role: Literal["chief", "worker", "ps", "evaluator"]
     index: int = 0

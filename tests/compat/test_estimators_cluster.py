@@ -121,13 +121,13 @@ def test_chief_parameter_server_and_evaluator_leave_one_model(tmp_path):
 
 
 def test_a_trainer_brings_up_such_a_cluster_by_itself(tmp_path, penguins):
-    gang = {
-        "module_file": write(tmp_path, "gang", MODULE),
+    group = {
+        "module_file": write(tmp_path, "group", MODULE),
         "workers": Workers(count=1, ps=1, evaluator=True),
         "check": False,  # the model is not about penguins
     }
-    run = train(tmp_path, penguins, {"gang": gang})
-    models = tmp_path / "root" / "gang" / "model"
+    run = train(tmp_path, penguins, {"group": group})
+    models = tmp_path / "root" / "group" / "model"
     (published,) = models.iterdir()
-    assert run.outputs["gang"]["model"][0].uri == str(published)
+    assert run.outputs["group"]["model"][0].uri == str(published)
     assert saved_models(published) == ["Format-Serving", "Format-TFMA"]

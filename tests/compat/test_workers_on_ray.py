@@ -21,9 +21,9 @@ MODULES = {
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory, penguins, kept_templates):
+def trained(tmp_path_factory, penguins, kept_fork_servers):
     """Every module, by one process here, and by two on a Ray of our own."""
-    ways = {"alone": (None, kept_templates), "together": (Workers(2), OnRay())}
+    ways = {"alone": (None, kept_fork_servers), "together": (Workers(2), OnRay())}
     runs = {}
     for how, (workers, launcher) in ways.items():
         folder = tmp_path_factory.mktemp(how)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeds of shuffles without one: new in every process, alike in a gang, and to be had again."""
+"""Seeds of shuffles without one: new in every process, alike in a group, and to be had again."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_an_earlier_entropy_gives_the_earlier_seeds():
     assert drawn() != first
 
 
-def test_all_workers_of_a_gang_shuffle_alike(monkeypatch):
+def test_all_workers_of_a_group_shuffle_alike(monkeypatch):
     found = []
     for index, port in ((0, 1), (1, 1), (0, 2)):
         cluster = f'{{"worker": ["a:{port}", "b:{port}"]}}'

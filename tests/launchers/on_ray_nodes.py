@@ -39,7 +39,7 @@ def cluster():
 
 
 class Timed:
-    """A launcher that notes when a gang begins again."""
+    """A launcher that notes when a worker group begins again."""
 
     def __init__(self, launcher):
         self.launcher, self.warned_at = launcher, []
@@ -69,7 +69,7 @@ def kill_process(cluster, pid):
 
 
 def kill_host(cluster, pid):
-    """Of the process, the template that forked it, and the host above that."""
+    """Of the process, the fork server that forked it, and the host above that."""
     os.kill(list(parents(pid))[2], signal.SIGKILL)
 
 

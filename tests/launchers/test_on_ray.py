@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps and gangs on a Ray of our own, with code of their own instead of TensorFlow's."""
+"""Steps and worker groups on a Ray of our own, with their own code instead of TensorFlow's."""
 
 import contextlib
 import os
@@ -12,15 +12,15 @@ import time
 from pathlib import Path
 
 import pytest
-from marked_gang import Gang
+from marked_worker_group import WorkerGroup
 
 from stoker.errors import MissingPart, StepFailed, StokerError
 from stoker.launchers import on_ray, ray_session
-from stoker.launchers.gang import members_of
 from stoker.launchers.on_ray import OnRay, bundles_for
 from stoker.launchers.ray_session import connect
-from stoker.launchers.shares import free_addresses, share_on_node
+from stoker.launchers.resources import find_free_addresses, share_node
 from stoker.launchers.shipping import packed
+from stoker.launchers.worker_group import list_members
 from stoker.task import Workers
 
 
@@ -41,27 +41,27 @@ def test_whoever_has_no_ray_is_told_what_to_install(monkeypatch):
     ],
 )
 def test_ray_reserves_what_workers_ask_for(workers, total_cpus, bundles):
-    assert bundles_for(members_of(workers, "all-reduce"), workers, total_cpus) == bundles
+    assert bundles_for(list_members(workers, "all-reduce"), workers, total_cpus) == bundles
 
 
 def test_servers_and_evaluators_get_no_gpus():
     workers = Workers(2, ps=1, evaluator=True, gpus_each=1)
-    found = bundles_for(members_of(workers, "estimator"), workers, 8.0)
+    found = bundles_for(list_members(workers, "estimator"), workers, 8.0)
     assert ["GPU" in bundle for bundle in found] == [True, True, False, False]
 
 
 def test_a_node_is_shared_by_the_members_on_it(monkeypatch):
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
-    assert share_on_node(Workers(2), 4, ["5"]) == {
+    assert share_node(Workers(2), 4, ["5"]) == {
         "TF_NUM_INTRAOP_THREADS": "4",
         "CUDA_VISIBLE_DEVICES": "5",
     }
-    assert share_on_node(Workers(2, cpus_each=3), 0, [])["TF_NUM_INTRAOP_THREADS"] == "3"
+    assert share_node(Workers(2, cpus_each=3), 0, [])["TF_NUM_INTRAOP_THREADS"] == "3"
 
 
 @pytest.mark.slow
 def test_an_address_where_no_ray_is_is_told_at_once():
-    (address,) = free_addresses(1)
+    (address,) = find_free_addresses(1)
     with (
         pytest.raises(StokerError, match=rf"Cannot reach Ray at {address}: .*refused"),
         connect(address),
@@ -87,8 +87,8 @@ def ray():
 
 
 @pytest.fixture
-def gang(tmp_path, monkeypatch, ray):
-    return Gang(tmp_path, monkeypatch, OnRay())
+def group(tmp_path, monkeypatch, ray):
+    return WorkerGroup(tmp_path, monkeypatch, OnRay())
 
 
 slow = pytest.mark.slow
@@ -97,21 +97,21 @@ proc = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes th
 
 @slow
 @proc
-def test_a_gang_runs_where_its_code_is_not_and_the_runner_sees_what_it_does(
-    gang, monkeypatch, capfd
+def test_a_worker_group_runs_where_its_code_is_not_and_the_runner_sees_what_it_does(
+    group, monkeypatch, capfd
 ):
     def pack_and_remove(task):
         code = packed(task)
-        if (gang.folder / "neighbour").exists():
-            shutil.rmtree(gang.folder / "neighbour")
-            os.unlink(gang.folder / "module.py")
+        if (group.folder / "neighbour").exists():
+            shutil.rmtree(group.folder / "neighbour")
+            os.unlink(group.folder / "module.py")
         return code
 
-    (gang.folder / "neighbour").mkdir()
-    (gang.folder / "neighbour" / "__init__.py").write_text("WORD = 'good morning'")
+    (group.folder / "neighbour").mkdir()
+    (group.folder / "neighbour" / "__init__.py").write_text("WORD = 'good morning'")
     monkeypatch.setattr(on_ray, "packed", pack_and_remove)
-    outputs = gang.train("from neighbour import WORD\nprint(me, WORD, flush=True)", check=False)
-    assert gang.starts() == ["chief-0.0", "worker-0.0"]
+    outputs = group.train("from neighbour import WORD\nprint(me, WORD, flush=True)", check=False)
+    assert group.starts() == ["chief-0.0", "worker-0.0"]
     assert Path(outputs["model"][0].uri, "Format-Serving", "model.txt").read_text() == "chief-0"
     logs = Path(outputs["model_run"][0].uri, "workers")
     assert "worker-0 good morning" in (logs / "worker-0.log").read_text()
@@ -144,41 +144,41 @@ def _descendants(pid):
 
 @slow
 @proc
-def test_a_process_that_is_stopped_on_a_node_is_found_by_its_silence(gang, capfd):
-    gang.train(
+def test_a_process_that_is_stopped_on_a_node_is_found_by_its_silence(group, capfd):
+    group.train(
         'if me == "worker-0" and not attempt: os.kill(os.getpid(), signal.SIGSTOP)\n'
         "if not attempt: time.sleep(60)"
     )
-    assert gang.starts() == ["chief-0.0", "chief-0.1", "worker-0.0", "worker-0.1"]
+    assert group.starts() == ["chief-0.0", "chief-0.1", "worker-0.0", "worker-0.1"]
     assert "no sign of life" in capfd.readouterr().err
 
 
 @slow
 @proc
-def test_an_error_tells_who_it_was_and_on_which_node(gang, capfd):
+def test_an_error_tells_who_it_was_and_on_which_node(group, capfd):
     with pytest.raises(StepFailed, match=r"worker-0 \(process \d+ on node 127.0.0.1\): no luck"):
-        gang.train('if me == "worker-0": raise ValueError("no luck")\ntime.sleep(60)')
+        group.train('if me == "worker-0": raise ValueError("no luck")\ntime.sleep(60)')
     assert 'raise ValueError("no luck")' in capfd.readouterr().err
 
 
 @slow
 @proc
-def test_ctrl_c_stops_everyone_on_ray(gang):
+def test_ctrl_c_stops_everyone_on_ray(group):
     def press():
-        while len(gang.starts()) < 2:
+        while len(group.starts()) < 2:
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=press, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        gang.train("time.sleep(60)")
+        group.train("time.sleep(60)")
 
 
 @slow
-def test_what_the_cluster_has_no_room_for_is_refused_with_what_it_has(gang):
-    gang.launcher = OnRay(wait_seconds=2)
+def test_what_the_cluster_has_no_room_for_is_refused_with_what_it_has(group):
+    group.launcher = OnRay(wait_seconds=2)
     with pytest.raises(StepFailed, match=r"2 processes with 2000 CPU; the whole cluster has"):
-        gang.train("pass", Workers(2, cpus_each=1000))
+        group.train("pass", Workers(2, cpus_each=1000))
 
 
 def _open_files(pid):

@@ -1,4 +1,4 @@
-"""kill -9 of the runner, the template or the worker, at random moments: the next run ends well."""
+"""kill -9 of the runner, the fork server or a worker at random moments: the next run ends well."""
 
 import os
 import random
@@ -59,11 +59,11 @@ def marked(mark):
 
 
 def kill_at_random(process, chance):
-    """Wait a random while, then kill -9 the runner, a template or a worker of it."""
+    """Wait a random while, then kill -9 the runner, a fork server or a worker of it."""
     time.sleep(chance.uniform(0, 1.5))
-    templates = children_of(process.pid)
-    workers = [worker for template in templates for worker in children_of(template)]
-    victims = chance.choice([group for group in ([process.pid], templates, workers) if group])
+    servers = children_of(process.pid)
+    workers = [worker for server in servers for worker in children_of(server)]
+    victims = chance.choice([group for group in ([process.pid], servers, workers) if group])
     try:
         os.kill(chance.choice(victims), signal.SIGKILL)
     except ProcessLookupError:

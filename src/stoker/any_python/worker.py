@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a launcher arrives in another interpreter: one Task runs in a process of its own.
 
-The request comes over a socket, as for a template at home: a length, JSON, and four file
+The request comes over a socket, as for a fork server at home: a length, JSON, and four file
 descriptors: the worker's channel, a pipe for its exit status, its standard output and error. This
 process forks the worker before anything is imported there, and tells how it ended.
 """

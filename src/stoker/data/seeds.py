@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeds for shuffles that are given none: fresh in every run, and alike in all workers of a gang.
+"""Seeds for shuffles that are given none: fresh in every run, and alike in all workers of a group.
 
 The n-th such shuffle of a process depends on n and on one number, the entropy. Whoever sets the
 entropy that an earlier run had gets that run's shuffles again.
@@ -44,7 +44,7 @@ def cluster() -> dict[str, Any]:
 
 @functools.cache
 def _draw() -> int:
-    """Entropy of the machine; in a gang of its addresses, which are new in every attempt."""
+    """Entropy of the machine; in a worker group of its addresses, new in every attempt."""
     addresses = json.dumps(cluster(), sort_keys=True)
     if addresses == "{}":
         return secrets.randbits(63)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process of a gang is, before and beside the user's code.
+"""What a process of a worker group is, before and beside the user's code.
 
-It finds TF_CONFIG in its environment, and gives signs of life to whoever started the gang:
+It finds TF_CONFIG in its environment, and sends heartbeats to whoever started the group:
 
     up         the user's code is about to run
     joining    it waits for the other processes
@@ -19,17 +19,17 @@ from typing import Any
 from stoker.task import Member, ProcessNeeds
 from stoker.training.progress import report
 
-__all__ = ["BEAT_SECONDS", "SIGN", "enter_gang"]
+__all__ = ["BEAT_SECONDS", "HEARTBEAT", "join_worker_group"]
 
-SIGN = "sign"
+HEARTBEAT = "heartbeat"
 BEAT_SECONDS = 1.0
 
 
-def enter_gang(member: Member, needs: ProcessNeeds) -> None:
+def join_worker_group(member: Member, needs: ProcessNeeds) -> None:
     """Make this process a member; a server stays here until it is killed."""
     os.environ.update(member.variables)
     threading.Thread(target=_beat, daemon=True).start()
-    _say("up")
+    _send("up")
     if member.serves:
         _serve()
     if needs.cluster == "all-reduce":
@@ -40,14 +40,14 @@ def enter_gang(member: Member, needs: ProcessNeeds) -> None:
         _tell_of_joining(needs)
 
 
-def _say(sign: str) -> None:
-    report({"kind": SIGN, "sign": sign})
+def _send(phase: str) -> None:
+    report({"kind": HEARTBEAT, "phase": phase})
 
 
 def _beat() -> None:
     while True:
         time.sleep(BEAT_SECONDS)
-        _say("beat")
+        _send("beat")
 
 
 def _serve() -> None:
@@ -61,7 +61,7 @@ def _serve() -> None:
         task_index=resolver.task_id,
         protocol="grpc",
     )
-    _say("joined")
+    _send("joined")
     server.join()
 
 
@@ -73,9 +73,9 @@ def _tell_of_joining(needs: ProcessNeeds) -> None:
 
     @functools.wraps(original)
     def join(strategy: Any, *args: Any, **kwargs: Any) -> None:
-        _say("joining")
+        _send("joining")
         original(strategy, *args, **kwargs)
-        _say("joined")
+        _send("joined")
         if needs.keras == 3:
             from stoker.patches.keras3_multi_worker import check_here
 

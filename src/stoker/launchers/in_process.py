@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from stoker.launchers import Watcher
-from stoker.launchers.template import prepare
+from stoker.launchers.fork_server import prepare
 from stoker.launchers.worker import execute
 from stoker.task import Outcome, ProcessNeeds, Task
 from stoker.training.progress import set_sink
@@ -43,7 +43,7 @@ class InProcess:
             prepare(task.needs)
         paths, argv = list(sys.path), list(sys.argv)
         set_sink(watcher.event)
-        if task.workers and task.workers.is_gang:
+        if task.workers and task.workers.is_group:
             text = "this launcher has one process: the step runs without its workers"
             watcher.event({"kind": "warning", "text": text})
         try:

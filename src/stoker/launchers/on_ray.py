@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher for many machines: tasks run on the nodes of a Ray cluster, gangs across them.
+"""The launcher for many machines: tasks run on the nodes of a Ray cluster, groups across them.
 
     runner ──a placement group, an actor per member──▶ Host ──as `processes` does──▶ worker
        ▲                                                │
@@ -19,11 +19,11 @@ from typing import Any
 
 from stoker.errors import StepFailed
 from stoker.launchers import Watcher
-from stoker.launchers.gang import LOST, is_for_gang, run_gang
-from stoker.launchers.ray_host import Greeting, Host, Message
+from stoker.launchers.ray_host import Host, HostOffer, Message
 from stoker.launchers.ray_session import connect, load_ray
-from stoker.launchers.shares import share_on_node
+from stoker.launchers.resources import share_node
 from stoker.launchers.shipping import Shipment, packed
+from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 __all__ = ["Bundle", "OnRay", "bundles_for"]
@@ -59,9 +59,9 @@ class OnRay:
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task on the cluster; Ctrl-C stops it and gives a canceled Outcome."""
-        if not is_for_gang(task):
+        if not needs_worker_group(task):
             task = replace(task, retries=0)  # what it has written may be all there is
-        return run_gang(task, watcher, _Room(self._placement_for, task))
+        return run_worker_group(task, watcher, _RaySlots(self._placement_for, task))
 
     def close(self) -> None:
         """Leave nothing running on the cluster, and end it if it is ours."""
@@ -84,7 +84,7 @@ class OnRay:
             self._placement.release()
             self._placement = None
         if self._placement is None:
-            self._placement = _placed(bundles, self._wait_seconds)
+            self._placement = _place(bundles, self._wait_seconds)
         return self._placement
 
 
@@ -110,7 +110,7 @@ class _Placement:
         self._bundles = list(bundles)
         self._group = self._ray.util.placement_group(self._bundles, strategy="PACK")
         self.actors: list[Any] = []
-        self.greetings: list[Greeting] = []
+        self.offers: list[HostOffer] = []
         self.error: Exception | None = None
         """Why the hosts did not come up, if there was room for them."""
 
@@ -126,11 +126,11 @@ class _Placement:
         self.actors = [
             self._host(index).remote(os.getcwd(), variables) for index in range(len(self._bundles))
         ]
-        return self._greet(max(_ANSWER_SECONDS, until - time.monotonic()))
+        return self._collect_offers(max(_ANSWER_SECONDS, until - time.monotonic()))
 
     def fits(self, bundles: Sequence[Bundle]) -> bool:
         """Whether the first of these hosts are what is needed, and all are there."""
-        return self._bundles[: len(bundles)] == bundles and self._greet(_ANSWER_SECONDS)
+        return self._bundles[: len(bundles)] == bundles and self._collect_offers(_ANSWER_SECONDS)
 
     def release(self) -> None:
         """End the hosts, and give back what was reserved."""
@@ -153,17 +153,17 @@ class _Placement:
             scheduling_strategy=scheduling,
         )
 
-    def _greet(self, seconds: float) -> bool:
-        calls = [actor.greet.remote() for actor in self.actors]
+    def _collect_offers(self, seconds: float) -> bool:
+        calls = [actor.offer.remote() for actor in self.actors]
         try:
-            self.greetings = self._ray.get(calls, timeout=seconds)
+            self.offers = self._ray.get(calls, timeout=seconds)
         except self._ray.exceptions.RayError as error:
             self.error = error
             return False
         return True
 
 
-def _placed(bundles: Sequence[Bundle], wait_seconds: float) -> _Placement:
+def _place(bundles: Sequence[Bundle], wait_seconds: float) -> _Placement:
     """New hosts, as soon as there is room; those on a node that goes meanwhile are given up."""
     deadline = time.monotonic() + wait_seconds
     error: Exception | None = None
@@ -198,8 +198,8 @@ def _no_room(bundles: Sequence[Bundle], wait_seconds: float) -> str:
     )
 
 
-class _Room:
-    """Where the members of one gang run."""
+class _RaySlots:
+    """Where the members of one worker group run."""
 
     def __init__(
         self, placement_for: Callable[[Sequence[Member], Workers], _Placement], task: Task
@@ -208,23 +208,23 @@ class _Room:
         self._needs = task.needs
         self._code = packed(task)
 
-    def seats(self, members: Sequence[Member], workers: Workers) -> list["_Seat"]:
-        """Seats on the nodes that have room."""
+    def reserve(self, members: Sequence[Member], workers: Workers) -> list["_Slot"]:
+        """Reserve slots on the nodes that have room."""
         placement = self._placement_for(members, workers)
-        nodes = [greeting.node for greeting in placement.greetings]
-        found = list(zip(placement.actors, placement.greetings, strict=True))[: len(members)]
+        nodes = [offer.node for offer in placement.offers]
+        found = list(zip(placement.actors, placement.offers, strict=True))[: len(members)]
         for actor, _ in found:
             actor.prepare.remote([self._needs])
         return [
-            _Seat(
+            _Slot(
                 actor,
                 code=self._code,
-                address=greeting.address,
-                variables=share_on_node(
-                    workers, greeting.num_cpus // nodes.count(greeting.node), greeting.gpus
+                address=offer.address,
+                variables=share_node(
+                    workers, offer.num_cpus // nodes.count(offer.node), offer.gpus
                 ),
             )
-            for actor, greeting in found
+            for actor, offer in found
         ]
 
 
@@ -235,8 +235,8 @@ def _end_actor(actor: Any) -> None:
         ray.kill(actor)
 
 
-class _Seat:
-    """A place for one member on a node, reached through the host there."""
+class _Slot:
+    """Where one member runs on a node, reached through the host there."""
 
     def __init__(
         self, actor: Any, *, code: Shipment, address: str, variables: dict[str, str]
@@ -291,11 +291,15 @@ class _Seat:
                         return
                     self._pass_on(message, watcher, done)
         except self._ray.exceptions.RayTaskError as error:
-            done(Outcome(failure=Failure(kind=LOST, message=f"It did not start: {error.cause}")))
+            done(
+                Outcome(
+                    failure=Failure(kind=WORKER_LOST, message=f"It did not start: {error.cause}")
+                )
+            )
         except self._ray.exceptions.RayError as error:  # its host or its node is gone
             self._is_lost = True
             what, _, _ = str(error).strip().partition("\n")
-            done(Outcome(failure=Failure(kind=LOST, message=f"Ray has lost it: {what}")))
+            done(Outcome(failure=Failure(kind=WORKER_LOST, message=f"Ray has lost it: {what}")))
 
     def _pass_on(self, message: Message, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
         match message:

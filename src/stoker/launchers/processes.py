@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default launcher: every task in a fresh process, forked from a template that is warm already.
+"""The default launcher: every task in a fresh process, forked from a server that is warm already.
 
-    runner ──control socket──▶ template ──fork──▶ worker
-       ▲                          │                 │
-       └────── exit status ◀──────┘                 │
-       └────── channel: progress, the Outcome ◀─────┤
-       └────── standard output and error ◀──────────┘
+    runner ──control socket──▶ fork server ──fork──▶ worker
+       ▲                          │                    │
+       └────── exit status ◀──────┘                    │
+       └────── channel: progress, the Outcome ◀────────┤
+       └────── standard output and error ◀─────────────┘
 
 The channel is the worker's lifeline too: when the runner's end closes, the worker ends itself.
 """
@@ -13,6 +13,7 @@ The channel is the worker's lifeline too: when the runner's end closes, the work
 import contextlib
 import json
 import os
+import queue
 import select
 import signal
 import socket
@@ -26,11 +27,11 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
 from stoker.launchers import Watcher
-from stoker.launchers.gang import LOST, is_for_gang, run_gang
+from stoker.launchers.fork_server import LENGTH_BYTES
 from stoker.launchers.guests import guest_command, guest_request
 from stoker.launchers.interpreters import scrubbed
-from stoker.launchers.shares import free_addresses, shares
-from stoker.launchers.template import LENGTH_BYTES
+from stoker.launchers.resources import find_free_addresses, share_resources
+from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 __all__ = ["Processes", "WarmProcesses"]
@@ -49,69 +50,76 @@ class Processes:
 
     def __init__(self, *, fork: bool = sys.platform == "linux") -> None:
         self._fork = fork
-        self._templates: dict[tuple[bool, int | None], _Template] = {}
+        self._fork_servers: dict[tuple[bool, int | None], _ForkServer] = {}
 
     def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
-        """Start one template per kind of process, in the background."""
+        """Start one fork server per kind of process, in the background."""
         merged: dict[tuple[bool, int | None], ProcessNeeds] = {}
         for one in (step.at_home() for step in needs):
             known = merged.get(_kind(one), one)
             preload = tuple(dict.fromkeys([*known.preload, *one.preload]))
             merged[_kind(one)] = replace(known, preload=preload)
         for kind, one in merged.items():
-            if kind not in self._templates:
-                self._templates[kind] = _Template(one, fork=self._fork)
+            if kind not in self._fork_servers:
+                self._fork_servers[kind] = _ForkServer(one, fork=self._fork)
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in fresh processes; Ctrl-C stops them and gives a canceled Outcome."""
+        if needs_worker_group(task):
+            return run_worker_group(task, watcher, self)
+        slot = _Slot(self._worker)
+        ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         try:
-            request = _request(task)
-        except ValueError as error:  # the inputs make no FnArgs, which a worker at home would say
-            return Outcome(failure=Failure(kind="ValueError", message=str(error)))
-        if is_for_gang(task):
-            return run_gang(task, watcher, self)
-        with self._worker(task, request, watcher) as worker:
-            try:
-                return worker.outcome()
-            except KeyboardInterrupt:
-                worker.stop()
-                return Outcome(canceled=True)
+            slot.start(task, watcher, ended.put)
+            return ended.get()
+        except KeyboardInterrupt:
+            with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
+                slot.stop()
+            return Outcome(canceled=True)
+        finally:
+            slot.kill()
 
-    def seats(self, members: Sequence[Member], workers: Workers) -> list["_Seat"]:
-        """Seats for the members of a gang, all on this machine."""
-        found = zip(free_addresses(len(members)), shares(members, workers), strict=True)
-        return [_Seat(self._worker, address, variables) for address, variables in found]
+    def reserve(self, members: Sequence[Member], workers: Workers) -> list["_Slot"]:
+        """Reserve a slot on this machine for each member of a worker group."""
+        found = zip(
+            find_free_addresses(len(members)), share_resources(members, workers), strict=True
+        )
+        return [
+            _Slot(self._worker, address=address, variables=variables)
+            for address, variables in found
+        ]
 
     @contextlib.contextmanager
-    def _worker(self, task: Task, request: str, watcher: Watcher) -> Iterator["_Worker"]:
+    def _worker(self, task: Task, watcher: Watcher) -> Iterator["_Worker"]:
         """A worker that has been sent its request."""
+        request = _request(task)
         guest = task.needs.python is not None
-        template = _Template(task.needs) if guest else self._take_template(task.needs)
+        server = _ForkServer(task.needs) if guest else self._take_fork_server(task.needs)
         try:
-            with _Worker(template, request, task.log_file, watcher) as worker:
+            with _Worker(server, request, task.log_file, watcher) as worker:
                 yield worker
         finally:
             if guest or not self._fork:
-                template.close()
+                server.close()
 
-    def _take_template(self, needs: ProcessNeeds) -> "_Template":
+    def _take_fork_server(self, needs: ProcessNeeds) -> "_ForkServer":
         """One that is warm; where it is for a single use, the next one is started."""
         self.prepare([needs])
         kind = _kind(needs)
-        template = self._templates[kind]
+        server = self._fork_servers[kind]
         if not self._fork:
-            self._templates[kind] = _Template(template.needs)
-        return template
+            self._fork_servers[kind] = _ForkServer(server.needs)
+        return server
 
     def close(self) -> None:
-        """End every template."""
-        for template in self._templates.values():
-            template.close()
-        self._templates.clear()
+        """End every fork server."""
+        for server in self._fork_servers.values():
+            server.close()
+        self._fork_servers.clear()
 
 
 class WarmProcesses(Processes):
-    """Keeps its templates warm from one run to the next, until `end`: for notebooks."""
+    """Keeps its fork servers warm from one run to the next, until `end`: for notebooks."""
 
     _between_runs = False
 
@@ -119,24 +127,24 @@ class WarmProcesses(Processes):
         """Start what is missing; the first of a run looks whether what was kept is still good."""
         if self._between_runs:
             self._between_runs = False
-            for kind, template in list(self._templates.items()):
-                if not template.is_usable():
-                    self._templates.pop(kind).close()
+            for kind, server in list(self._fork_servers.items()):
+                if not server.is_usable():
+                    self._fork_servers.pop(kind).close()
         super().prepare(needs)
 
     def close(self) -> None:
-        """A run is over, and its workers with it; the templates stay."""
+        """A run is over, and its workers with it; the fork servers stay."""
         self._between_runs = True
 
     def end(self) -> None:
-        """End every template."""
+        """End every fork server."""
         super().close()
 
 
-def _template_command(needs: ProcessNeeds, control_fd: int, *, fork: bool) -> list[str]:
-    """What to run to have a template wait for requests."""
+def _fork_server_command(needs: ProcessNeeds, control_fd: int, *, fork: bool) -> list[str]:
+    """What to run to have a fork server wait for requests."""
     return [
-        *(sys.executable, "-P", "-m", "stoker.launchers.template"),
+        *(sys.executable, "-P", "-m", "stoker.launchers.fork_server"),
         *(str(control_fd), json.dumps(asdict(needs))),
         "fork" if fork else "single-use",
     ]
@@ -150,33 +158,33 @@ def _kind(needs: ProcessNeeds) -> tuple[bool, int | None]:
     return needs.tensorflow, needs.keras
 
 
-class _Template:
+class _ForkServer:
     """A process that becomes or forks workers, seen from the runner."""
 
     def __init__(self, needs: ProcessNeeds, *, fork: bool = False) -> None:
         self.needs = needs
         self.control, theirs = socket.socketpair()
         # TensorFlow greets on standard error when it is imported; it is shown only on failure.
-        self._greeting = tempfile.TemporaryFile()  # noqa: SIM115
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self._surroundings = _surroundings()
         with theirs:
             if needs.python:
                 command = guest_command(needs.python, theirs.fileno())
                 variables = scrubbed(os.environ)
             else:
-                command = _template_command(needs, theirs.fileno(), fork=fork)
+                command = _fork_server_command(needs, theirs.fileno(), fork=fork)
                 variables = dict(os.environ)
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stderr=self._greeting,
+                stderr=self._stderr,
                 pass_fds=[theirs.fileno()],
                 env={**_DEFAULTS, **variables},
                 start_new_session=True,  # the terminal's Ctrl-C is for the runner alone
             )
 
     def is_usable(self) -> bool:
-        """Whether it lives, and its workers find what a new template's would."""
+        """Whether it lives, and its workers find what a new server's would."""
         return self.process.poll() is None and self._surroundings == _surroundings()
 
     def send(self, request: str, fds: list[int]) -> None:
@@ -188,9 +196,9 @@ class _Template:
             self.control.sendall(payload)
 
     def last_words(self) -> str:
-        """What the template wrote to standard error."""
-        self._greeting.seek(0)
-        return self._greeting.read().decode(errors="replace").strip()
+        """What the server wrote to standard error."""
+        self._stderr.seek(0)
+        return self._stderr.read().decode(errors="replace").strip()
 
     def close(self) -> None:
         """End the process; its workers end with their channels."""
@@ -200,7 +208,7 @@ class _Template:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self._greeting.close()
+        self._stderr.close()
 
 
 def _surroundings() -> tuple[str, dict[str, str]]:
@@ -211,12 +219,12 @@ def _surroundings() -> tuple[str, dict[str, str]]:
 class _Worker:
     """A worker process, seen from the runner."""
 
-    def __init__(self, template: _Template, request: str, log_file: str, watcher: Watcher) -> None:
-        self._template = template
+    def __init__(self, server: _ForkServer, request: str, log_file: str, watcher: Watcher) -> None:
+        self._server = server
         self._watcher = watcher
         self._outcome: Outcome | None = None
         self.heard: Callable[[Outcome], None] = lambda _: None
-        """Called as soon as there is an outcome; a member of a gang stays after that."""
+        """Called as soon as there is an outcome; a member of a worker group stays after that."""
         self._unread = b""
         self._exit = b""
         self._channel, theirs = socket.socketpair()
@@ -233,7 +241,7 @@ class _Worker:
         os.makedirs(os.path.dirname(log_file), exist_ok=True)
         self._log = open(log_file, "ab", buffering=0)  # noqa: SIM115
         try:
-            template.send(request, [theirs.fileno(), exit_write, out_write, err_write])
+            server.send(request, [theirs.fileno(), exit_write, out_write, err_write])
         finally:
             theirs.close()
             for fd in (exit_write, out_write, err_write):
@@ -249,23 +257,13 @@ class _Worker:
         self._log.close()
 
     def outcome(self) -> Outcome:
-        """Wait until the process has ended; say how."""
-        self._wait_for_exit(None)
+        """Read from all ends until the process has ended; say how it did."""
+        while self._exit_read in self._read:
+            self._read_ready(None)
+        # The process is gone; what it wrote last may still be on its way to us.
+        while self._read_ready(0):
+            pass
         return self._outcome or Outcome(failure=self._death())
-
-    def stop(self) -> None:
-        """End the process and what it started: politely, then not."""
-        while not self._exit:  # the template has not said yet which process it is
-            if not select.select([self._exit_read], [], [], _GRACE_SECONDS)[0]:
-                return
-            self._read_from(self._exit_read)
-        group = int(self._exit.split()[0])
-        for number, seconds in ((signal.SIGTERM, _SAVING_SECONDS), (signal.SIGKILL, None)):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(group, number)
-            with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
-                if self._wait_for_exit(seconds):
-                    return
 
     def kill(self) -> None:
         """End the process and what it started; one that is not there yet ends when it starts."""
@@ -286,29 +284,17 @@ class _Worker:
         words = self._exit.split()
         return int(words[0]) if words else None
 
-    def _wait_for_exit(self, seconds: float | None) -> bool:
-        """Read from all ends until the exit pipe closes; False when `seconds` have passed."""
-        deadline = None if seconds is None else time.monotonic() + seconds
-        while self._exit_read in self._read:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready, _, _ = select.select(list(self._read), [], [], left)
-            if not ready:
-                return False
-            for fd in ready:
-                self._read_from(fd)
-        # The process is gone; what it wrote last may still be on its way to us.
-        while ready := select.select(list(self._read), [], [], 0)[0]:
-            for fd in ready:
-                self._read_from(fd)
-        return True
-
-    def _read_from(self, fd: int) -> None:
-        if data := os.read(fd, 1 << 18):
-            self._read[fd](data)
-        else:
-            del self._read[fd]
-            if fd != self._channel.fileno():
-                os.close(fd)
+    def _read_ready(self, seconds: float | None) -> bool:
+        """Read from the ends that have something within `seconds`; whether there was one."""
+        ready, _, _ = select.select(list(self._read), [], [], seconds)
+        for fd in ready:
+            if data := os.read(fd, 1 << 18):
+                self._read[fd](data)
+            else:
+                del self._read[fd]
+                if fd != self._channel.fileno():
+                    os.close(fd)
+        return bool(ready)
 
     def _hear(self, data: bytes) -> None:
         *lines, self._unread = (self._unread + data).split(b"\n")
@@ -327,37 +313,38 @@ class _Worker:
         self._watcher.output(data, error=error)
 
     def _death(self) -> Failure:
-        """Why there is no outcome: the worker was killed, or the template never came up."""
+        """Why there is no outcome: the worker was killed, or the fork server never came up."""
         words = self._exit.decode().split()
         if not words:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._template.process.wait(_GRACE_SECONDS)
+                self._server.process.wait(_GRACE_SECONDS)
             return Failure(
-                kind=LOST,
+                kind=WORKER_LOST,
                 message="The process that starts the workers ended by itself.",
-                traceback=self._template.last_words(),
+                traceback=self._server.last_words(),
             )
-        code = int(words[1]) if len(words) > 1 else self._template.process.wait(_GRACE_SECONDS)
+        code = int(words[1]) if len(words) > 1 else self._server.process.wait(_GRACE_SECONDS)
         if code < 0:
             name = signal.Signals(-code).name
             more = " The system may have run out of memory." if code == -signal.SIGKILL else ""
             message = f"The worker process was killed by {name}.{more}"
         else:
             message = f"The worker process left with exit code {code} before it was done."
-        return Failure(kind=LOST, message=message)
+        return Failure(kind=WORKER_LOST, message=message)
 
 
-class _Seat:
-    """A place for one member of a gang on this machine."""
+class _Slot:
+    """Where one member of a worker group runs on this machine."""
 
     def __init__(
         self,
-        start: Callable[[Task, str, Watcher], AbstractContextManager[_Worker]],
-        address: str,
-        variables: Mapping[str, str],
+        start: Callable[[Task, Watcher], AbstractContextManager[_Worker]],
+        *,
+        address: str = "",
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self.address = address
-        self.variables = variables
+        self.variables = variables or {}
         self._start = start
         self._worker: _Worker | None = None
         self._thread: threading.Thread | None = None
@@ -371,7 +358,11 @@ class _Seat:
     def start(self, task: Task, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
         """Start the process, and follow it in a thread."""
         stack = contextlib.ExitStack()
-        self._worker = stack.enter_context(self._start(task, _request(task), watcher))
+        try:
+            self._worker = stack.enter_context(self._start(task, watcher))
+        except ValueError as error:  # the inputs make no FnArgs, which a worker here would say
+            done(Outcome(failure=Failure(kind="ValueError", message=str(error))))
+            return
         self._worker.heard = done
         self._thread = threading.Thread(target=self._follow, args=(stack, done), daemon=True)
         self._thread.start()

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stoker.any_python.processes import num_cpus
 from stoker.launchers.processes import Processes
 from stoker.launchers.ray_session import load_ray
-from stoker.launchers.shares import num_cpus
 from stoker.launchers.shipping import Shipment, unpacked
 from stoker.task import Member, Outcome, ProcessNeeds, Task, Workers
 
-__all__ = ["Greeting", "Host", "Message"]
+__all__ = ["Host", "HostOffer", "Message"]
 
 Message = tuple[str, Any]
 """("output" | "error", bytes), ("event", dict), ("outcome", JSON), ("seen", (processor seconds,
@@ -30,7 +30,7 @@ _LISTEN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Greeting:
+class HostOffer:
     """What a host has to offer to its next task."""
 
     node: str
@@ -53,17 +53,17 @@ class Host:
         os.environ.update(variables)
         self._node: str = load_ray().util.get_node_ip_address()
         self._launcher = Processes()
-        self._seat = self._new_seat()
+        self._slot = self._new_slot()
         self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._port: socket.socket | None = None
-        self._templates = threading.Lock()  # Ray calls from several threads
+        self._preparing = threading.Lock()  # Ray calls from several threads
 
-    def greet(self) -> Greeting:
+    def offer(self) -> HostOffer:
         """Say what is here for the next task."""
-        self._let_go()
+        self._release_port()
         self._port = socket.socket()
         self._port.bind((self._node, 0))
-        return Greeting(
+        return HostOffer(
             node=self._node,
             num_cpus=num_cpus(),
             gpus=[str(one) for one in load_ray().get_gpu_ids()],
@@ -72,7 +72,7 @@ class Host:
 
     def prepare(self, needs: list[ProcessNeeds]) -> None:
         """Have TensorFlow imported before it is needed."""
-        with self._templates:
+        with self._preparing:
             self._launcher.prepare(needs)
 
     def start(self, task_json: str, code: Shipment) -> None:
@@ -82,15 +82,15 @@ class Host:
         task, came_from = unpacked(task, code, folder)
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._messages = messages
-        self._seat = self._new_seat()
-        self._let_go()
+        self._slot = self._new_slot()
+        self._release_port()
 
         def done(outcome: Outcome) -> None:
             files = [path.removeprefix(came_from) for path in outcome.loaded_files]
             messages.put(("outcome", replace(outcome, loaded_files=files).to_json()))
 
-        with self._templates:
-            self._seat.start(task, _Teller(messages), done)
+        with self._preparing:
+            self._slot.start(task, _Recorder(messages), done)
 
     def listen(self) -> list[Message]:
         """What has happened since the last time, after a moment in which nothing did."""
@@ -99,35 +99,35 @@ class Host:
             found.append(self._messages.get(timeout=_LISTEN_SECONDS))
             while True:
                 found.append(self._messages.get_nowait())
-        used = self._seat.cpu_seconds()
-        where = self._seat.where.replace("this machine", f"node {self._node}")
+        used = self._slot.cpu_seconds()
+        where = self._slot.where.replace("this machine", f"node {self._node}")
         return [*found, ("seen", (used, where))]
 
     def stop(self) -> None:
         """End the task's process, politely at first."""
-        self._seat.stop()
+        self._slot.stop()
 
     def kill(self) -> None:
         """End the task's process, and tell that nothing more will come."""
-        self._seat.kill()
+        self._slot.kill()
         self._messages.put(("ended", None))
 
     def close(self) -> None:
         """Leave no process behind."""
-        self._seat.kill()
+        self._slot.kill()
         self._launcher.close()
 
-    def _new_seat(self) -> Any:
-        (seat,) = self._launcher.seats([Member(role="chief")], Workers())
-        return seat
+    def _new_slot(self) -> Any:
+        (slot,) = self._launcher.reserve([Member(role="chief")], Workers())
+        return slot
 
-    def _let_go(self) -> None:
+    def _release_port(self) -> None:
         if self._port:
             self._port.close()
             self._port = None
 
 
-class _Teller:
+class _Recorder:
     """Keeps what a worker prints and reports until the runner asks for it."""
 
     def __init__(self, messages: queue.SimpleQueue[Message]) -> None:

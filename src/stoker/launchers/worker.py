@@ -11,7 +11,7 @@ from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.errors import StokerError
-from stoker.launchers.heartbeat import enter_gang
+from stoker.launchers.heartbeat import join_worker_group
 from stoker.patches.estimators import enable_estimators
 from stoker.task import Failure, Outcome, Task
 from stoker.user_code.fingerprint import loaded_files
@@ -33,7 +33,7 @@ def execute(task_json: str) -> Outcome:
     take_over_flags(task.flags)
     try:
         if task.member:
-            enter_gang(task.member, task.needs)
+            join_worker_group(task.member, task.needs)
         if task.needs.estimators:
             enable_estimators()
         task = Task.from_json(task_json, _artifact_classes(task))

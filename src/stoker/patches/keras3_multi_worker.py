@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes Keras 3's `fit`, `evaluate` and `predict` work across the processes of a gang.
+"""Makes Keras 3's `fit`, `evaluate` and `predict` work across the processes of a worker group.
 
 Keras 3 has most of what MultiWorkerMirroredStrategy needs, and stumbles in three places: the batch
 that a model is built from, the metrics that are brought together after a step, and several steps in

@@ -239,7 +239,7 @@ class _FitWatch:
     def _examples_per_step(self, batch: int) -> float | None:
         """From the loss, which Keras averages over examples; a loss of the user's own counts 1.
 
-        In a gang, to read it is to wait for the others, who do not look at the same moment.
+        In a worker group, to read it is to wait for others, who do not look at the same moment.
         """
         if "TF_CONFIG" in os.environ:
             return self._batch_size

@@ -209,7 +209,7 @@ def _uses_tensorflow(files: Sequence["_UserFile"]) -> bool:
 
 
 def _preload(imports: ModuleImports, *, tensorflow: bool) -> tuple[str, ...]:
-    """What the template process imports early: TensorFlow first, then as the module does."""
+    """What the fork server imports early: TensorFlow first, then as the module does."""
     # What is built on Keras waits, without TensorFlow, for the module to choose the backend.
     wanted = [
         name

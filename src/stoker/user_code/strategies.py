@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the processes of a gang will work together, read from the module before any is started.
+"""How the processes of a worker group will work together, read from the module beforehand.
 
 A module that would train as many separate models as there are processes, or that waits for what
-this gang does not have, is refused here, and told what works.
+this group does not have, is refused here, and told what works.
 """
 
 import ast
@@ -32,7 +32,7 @@ def cluster_for(
     import_paths: Sequence[str] = (),
 ) -> Cluster | None:
     """What the processes of `workers` are to each other; ValueError if that cannot work."""
-    if workers is None or not workers.is_gang:
+    if workers is None or not workers.is_group:
         return None
     trees = scan(module_file, import_paths).trees.values() if module_file else ()
     name = os.path.basename(module_file or "the module")

@@ -3,5 +3,5 @@ import pytest
 
 
 @pytest.fixture
-def launcher(kept_templates):
-    return kept_templates
+def launcher(kept_fork_servers):
+    return kept_fork_servers

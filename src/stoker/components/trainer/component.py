@@ -165,7 +165,7 @@ class Trainer(UserCodeComponent):
             raw_examples=None if raw is chosen else raw,
             watch=None if watch else False,
             rewrite=json.dumps(check_targets(rewrite)) if rewrite else None,
-            workers=_describe(workers) if workers and workers.is_gang else None,
+            workers=_describe(workers) if workers and workers.is_group else None,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
 
@@ -173,7 +173,7 @@ class Trainer(UserCodeComponent):
 def _check_for_another_python(
     keras: int | None, executor: ExecutorClassSpec | None, workers: Workers | None
 ) -> None:
-    if workers and workers.is_gang:
+    if workers and workers.is_group:
         raise ValueError(
             "Trainer takes workers or python, not both: in another interpreter a module trains in "
             "one process."

@@ -52,7 +52,7 @@ def prepare_to_resume(checkpoint_dir: str) -> None:
     """Let the module, which is about to be loaded, do what can be done again.
 
     Shuffles without a seed are those of the first attempt. A Dropout of Keras 2 draws from an op
-    whose state nobody can read, unless it is told to have a generator; in a gang it cannot.
+    whose state nobody can read, unless it is told to have a generator; in a group it cannot.
     """
     set_entropy(seed_in(checkpoint_dir))
     if "tf_keras" in sys.modules and "TF_CONFIG" not in os.environ:
@@ -304,7 +304,7 @@ class FitKeeper:
 
 
 def _is_chief() -> bool:
-    """Whether this process is the one of its gang that writes; one alone is."""
+    """Whether this process is the one of its worker group that writes; one alone is."""
     config = json.loads(os.environ.get("TF_CONFIG") or "{}")
     roles, task = config.get("cluster") or {}, config.get("task") or {}
     first = next((role for role in ("chief", "master", "worker") if role in roles), None)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The template process: it imports TensorFlow once, runs no op, and forks a fresh worker per task.
+"""The fork server: it imports TensorFlow once, runs no op, and forks a fresh worker per task.
 
-Started by `processes.py` as `python -m stoker.launchers.template FD NEEDS MODE`. FD is a
+Started by `processes.py` as `python -m stoker.launchers.fork_server FD NEEDS MODE`. FD is a
 socket; each request on it is a Task as JSON with four file descriptors: the worker's channel, a
 pipe for its exit status, and its standard output and error.
 """
@@ -48,7 +48,7 @@ def main() -> None:
         # A module that the user's code imports runs ops when it is imported. Forking after that
         # is not safe: start again without it.
         record["preload"] = ["tensorflow"]
-        arguments = ["-P", "-m", "stoker.launchers.template", sys.argv[1], json.dumps(record)]
+        arguments = ["-P", "-m", "stoker.launchers.fork_server", sys.argv[1], json.dumps(record)]
         os.execv(sys.executable, [sys.executable, *arguments, sys.argv[3]])
     if sys.argv[3] == "fork":
         _serve(control)
@@ -133,7 +133,7 @@ def _serve(control: socket.socket) -> None:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 os.setsid()
-                _end_with_the_template()
+                _end_with_the_server()
                 _work(task, channel, out, err)
             for fd in (channel, out, err):
                 os.close(fd)
@@ -155,8 +155,8 @@ def _kill_groups(pids: Iterable[int]) -> None:
             os.killpg(pid, signal.SIGKILL)
 
 
-def _end_with_the_template() -> None:
-    """Have the system kill this worker when its template dies, however that happens."""
+def _end_with_the_server() -> None:
+    """Have the system kill this worker when the server dies, however that happens."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -212,7 +212,7 @@ def _work(task: str, channel_fd: int, out: int, err: int) -> NoReturn:
     sys.stderr.flush()
     send(outcome=outcome.to_json())
     if json.loads(task)["member"] and not outcome.canceled:
-        # Others of its gang may still need this process. The runner ends them together.
+        # Others of its worker group may still need this process. The runner ends them together.
         threading.Event().wait()
     # Not sys.exit: TensorFlow's threads can hold an interpreter back for many seconds.
     os._exit(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each process of a gang gets of this machine: an address, processors and GPUs."""
+"""What each process of a worker group gets of this machine: an address, processors and GPUs."""
 
 import contextlib
 import glob
@@ -7,15 +7,16 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 
+from stoker.any_python.processes import num_cpus
 from stoker.task import Member, Workers
 
-__all__ = ["free_addresses", "num_cpus", "share_on_node", "shares"]
+__all__ = ["find_free_addresses", "share_node", "share_resources"]
 
 _THREADS = "TF_NUM_INTRAOP_THREADS"
 _GPUS = "CUDA_VISIBLE_DEVICES"
 
 
-def free_addresses(num: int) -> list[str]:
+def find_free_addresses(num: int) -> list[str]:
     """Loopback addresses that nobody listens at."""
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(socket.socket()) for _ in range(num)]
@@ -24,7 +25,7 @@ def free_addresses(num: int) -> list[str]:
         return ["{}:{}".format(*one.getsockname()) for one in held]
 
 
-def shares(members: Sequence[Member], workers: Workers) -> list[dict[str, str]]:
+def share_resources(members: Sequence[Member], workers: Workers) -> list[dict[str, str]]:
     """What is set in each member's environment for its part of the processors and GPUs.
 
     The user's own number of threads is left alone.
@@ -35,30 +36,22 @@ def shares(members: Sequence[Member], workers: Workers) -> list[dict[str, str]]:
         for member in members
         if member.role == "worker" or (member.role == "chief" and not coordinates)
     ]
-    gpus = _split(_gpus(os.environ), workers)
-    threads = workers.cpus_each or max(1, num_cpus() // workers.count)
-    cpus = {} if _THREADS in os.environ else {_THREADS: str(threads)}
+    gpus = _split(_list_gpus(os.environ), workers)
+    share = num_cpus() // workers.count
     return [
-        {**cpus, _GPUS: ",".join(gpus[training.index(member)]) if member in training else ""}
+        share_node(workers, share, gpus[training.index(member)] if member in training else [])
         for member in members
     ]
 
 
-def share_on_node(workers: Workers, num_cpus_left: int, gpus: Sequence[str]) -> dict[str, str]:
-    """The same for one member, where somebody else has dealt out processors and GPUs."""
+def share_node(workers: Workers, num_cpus_left: int, gpus: Sequence[str]) -> dict[str, str]:
+    """The variables of one member that has these GPUs, and so many processors unless it asks."""
     threads = workers.cpus_each or max(1, num_cpus_left)
     cpus = {} if _THREADS in os.environ else {_THREADS: str(threads)}
     return {**cpus, _GPUS: ",".join(gpus)}
 
 
-def num_cpus() -> int:
-    """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _gpus(environ: Mapping[str, str]) -> list[str]:
+def _list_gpus(environ: Mapping[str, str]) -> list[str]:
     """The GPUs that this process may use, by the names that CUDA knows them by."""
     if _GPUS in environ:
         return [name for name in environ[_GPUS].split(",") if name not in ("", "-1")]

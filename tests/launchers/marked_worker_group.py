@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gang whose processes can be found, with code of their own instead of TensorFlow's."""
+"""A worker group whose processes can be found, with code of their own instead of TensorFlow's."""
 
 import os
 import textwrap
@@ -37,7 +37,7 @@ MODULE = """
 """
 
 
-class Gang:
+class WorkerGroup:
     """A pipeline with one Trainer, whose processes carry a mark."""
 
     def __init__(self, folder, monkeypatch, launcher=None):
@@ -60,7 +60,7 @@ class Gang:
             workers=workers,
             **arguments,
         )
-        pipeline = Pipeline("gangs", str(self.folder / "root"), components=[trainer])
+        pipeline = Pipeline("worker groups", str(self.folder / "root"), components=[trainer])
         try:
             return LocalDagRunner(self.launcher).run(pipeline).outputs["Trainer"]
         finally:

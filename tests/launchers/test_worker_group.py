@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a gang is, without its processes: who is in it, who is late, who is to blame, and again?"""
+"""What a worker group is, without its processes: who is in it, who is late, who is to blame."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from stoker.artifacts import Model, ModelRun
-from stoker.launchers.gang import (
-    LOST,
-    Sight,
-    again,
-    members_of,
-    overdue,
-    task_for,
-    to_blame,
-    with_cluster,
+from stoker.launchers.resources import find_free_addresses, share_resources
+from stoker.launchers.worker_group import (
+    WORKER_LOST,
+    FailureDecision,
+    HeartbeatRecord,
+    decide_after_failure,
+    find_culprit,
+    find_overdue,
+    list_members,
+    make_member_task,
+    set_tf_config,
 )
-from stoker.launchers.shares import free_addresses, shares
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
+
+RESTART, RAISE = FailureDecision.RESTART, FailureDecision.RAISE
 
 
 def names(workers, cluster):
-    return [member.name for member in members_of(workers, cluster)]
+    return [member.name for member in list_members(workers, cluster)]
 
 
 def test_the_chief_is_one_of_those_that_train():
@@ -29,15 +33,16 @@ def test_the_chief_is_one_of_those_that_train():
 
 
 def test_with_parameter_servers_the_chief_coordinates_and_the_others_serve():
-    members = members_of(Workers(2, ps=1), "servers")
+    members = list_members(Workers(2, ps=1), "servers")
     assert [member.name for member in members] == ["chief-0", "worker-0", "worker-1", "ps-0"]
     assert [member.serves for member in members] == [False, True, True, True]
 
 
 def test_an_estimators_workers_run_its_code_and_its_evaluator_is_not_in_the_cluster():
-    members = members_of(Workers(2, ps=1, evaluator=True), "estimator")
+    members = list_members(Workers(2, ps=1, evaluator=True), "estimator")
     assert [member.serves for member in members] == [False, False, True, False]
-    told = with_cluster(members, ["a:1", "b:2", "c:3", "d:4"], [{}] * 4)
+    slots = [SimpleNamespace(address=at, variables={}) for at in ("a:1", "b:2", "c:3", "d:4")]
+    told = set_tf_config(members, slots)
     configs = [json.loads(member.variables["TF_CONFIG"]) for member in told]
     assert configs[0]["cluster"] == {"chief": ["a:1"], "worker": ["b:2"], "ps": ["c:3"]}
     assert configs[3]["cluster"] == configs[0]["cluster"]
@@ -75,8 +80,8 @@ def outputs_of(task):
 
 def test_only_the_chief_writes_to_the_outputs():
     task = make_task()
-    chief = task_for(task, Member(role="chief"), attempt=0)
-    worker = task_for(task, Member(role="worker"), attempt=1)
+    chief = make_member_task(task, Member(role="chief"), attempt=0)
+    worker = make_member_task(task, Member(role="worker"), attempt=1)
     assert outputs_of(chief) == outputs_of(task)
     assert outputs_of(worker) == {
         "model": "/tmp/step/workers/worker-0-1/model",
@@ -89,28 +94,28 @@ def test_only_the_chief_writes_to_the_outputs():
 
 
 def test_an_estimators_processes_meet_in_model_run():
-    evaluator = task_for(make_task("estimator"), Member(role="evaluator"), attempt=0)
+    evaluator = make_member_task(make_task("estimator"), Member(role="evaluator"), attempt=0)
     assert outputs_of(evaluator)["model_run"] == "/pipeline/model_run/7"
     assert outputs_of(evaluator)["model"].startswith("/tmp/step")
 
 
 def running(name, **seen):
-    return Sight(
-        name=name, joins=True, **{"up_at": 1.0, "sign_at": 99.0, "cpu_seconds": 1.0} | seen
+    return HeartbeatRecord(
+        name=name, joins=True, **{"up_at": 1.0, "heard_at": 99.0, "cpu_seconds": 1.0} | seen
     )
 
 
 def test_whoever_keeps_the_others_waiting_is_named():
-    sights = [running("chief-0", joining_at=30.0), running("worker-0")]
-    assert overdue(sights, 89.0, join_seconds=60) is None
-    late, why = overdue(sights, 99.0, join_seconds=60)
+    heartbeats = [running("chief-0", joining_at=30.0), running("worker-0")]
+    assert find_overdue(heartbeats, 89.0, join_seconds=60) is None
+    late, why = find_overdue(heartbeats, 99.0, join_seconds=60)
     assert late.name == "worker-0"
     assert "join_seconds" in why
 
 
 def test_one_that_ended_without_joining_is_late_too():
-    sights = [running("chief-0", joining_at=30.0), running("worker-0", outcome=Outcome())]
-    late, why = overdue(sights, 99.0, join_seconds=60)
+    heartbeats = [running("chief-0", joining_at=30.0), running("worker-0", outcome=Outcome())]
+    late, why = find_overdue(heartbeats, 99.0, join_seconds=60)
     assert (late.name, why.split(",")[0]) == (
         "worker-0",
         "It ended without making the strategy that the others wait for",
@@ -118,21 +123,21 @@ def test_one_that_ended_without_joining_is_late_too():
 
 
 def test_nobody_is_late_once_all_have_joined():
-    sights = [running("chief-0", joined_at=30.0), running("worker-0", joined_at=31.0)]
-    assert overdue(sights, 100.0, join_seconds=60) is None
+    heartbeats = [running("chief-0", joined_at=30.0), running("worker-0", joined_at=31.0)]
+    assert find_overdue(heartbeats, 100.0, join_seconds=60) is None
 
 
 @pytest.mark.parametrize(("cpu_seconds", "patience"), [(1.0, 8.0), (None, 60.0)])
 def test_a_process_without_a_sign_of_life_is_found(cpu_seconds, patience):
-    sight = running("worker-0", sign_at=20.0, joined_at=2.0, cpu_seconds=cpu_seconds)
-    assert overdue([sight], 20.0 + patience, join_seconds=60) is None
-    assert overdue([sight], 20.1 + patience, join_seconds=60)[0] is sight
+    heartbeat = running("worker-0", heard_at=20.0, joined_at=2.0, cpu_seconds=cpu_seconds)
+    assert find_overdue([heartbeat], 20.0 + patience, join_seconds=60) is None
+    assert find_overdue([heartbeat], 20.1 + patience, join_seconds=60)[0] is heartbeat
 
 
 def test_a_process_that_never_comes_up_is_found():
-    sight = Sight(name="worker-0", started_at=5.0, sign_at=5.0)
-    assert overdue([sight], 305.0, join_seconds=60) is None
-    assert "not started" in overdue([sight], 305.1, join_seconds=60)[1]
+    heartbeat = HeartbeatRecord(name="worker-0", started_at=5.0, heard_at=5.0)
+    assert find_overdue([heartbeat], 305.0, join_seconds=60) is None
+    assert "not started" in find_overdue([heartbeat], 305.1, join_seconds=60)[1]
 
 
 def failed(name, kind, ended_at):
@@ -141,40 +146,42 @@ def failed(name, kind, ended_at):
 
 
 @pytest.mark.parametrize(
-    ("sights", "culprit"),
+    ("heartbeats", "culprit"),
     [
-        ([failed("a", "UnavailableError", 1.0), failed("b", LOST, 2.0)], "b"),
+        ([failed("a", "UnavailableError", 1.0), failed("b", WORKER_LOST, 2.0)], "b"),
         ([failed("a", "UnavailableError", 1.0), failed("b", "ValueError", 2.0)], "b"),
         ([failed("a", "AbortedError", 2.0), failed("b", "UnavailableError", 1.0)], "b"),
-        ([failed("a", "UnavailableError", 1.0), running("b", sign_at=90.0)], "b"),
-        ([failed("a", "UnavailableError", 1.0), running("b", sign_at=99.5)], "a"),
-        ([failed("a", "ValueError", 1.0), running("b", sign_at=90.0)], "a"),
+        ([failed("a", "UnavailableError", 1.0), running("b", heard_at=90.0)], "b"),
+        ([failed("a", "UnavailableError", 1.0), running("b", heard_at=99.5)], "a"),
+        ([failed("a", "ValueError", 1.0), running("b", heard_at=90.0)], "a"),
     ],
 )
-def test_the_failure_that_made_the_others_fail_is_to_blame(sights, culprit):
-    assert to_blame(sights, 100.0).name == culprit
+def test_the_failure_that_made_the_others_fail_is_to_blame(heartbeats, culprit):
+    assert find_culprit(heartbeats, 100.0).name == culprit
 
 
 @pytest.mark.parametrize(
-    ("kind", "retries", "answers"),
+    ("kind", "retries", "decisions"),
     [
-        (LOST, None, [True, False]),
-        ("UnavailableError", None, [True, False]),
-        ("ValueError", None, [False, False]),
-        ("ValueError", 1, [True, False]),
-        (LOST, 0, [False, False]),
-        (LOST, 2, [True, True]),
+        (WORKER_LOST, None, [RESTART, RAISE]),
+        ("UnavailableError", None, [RESTART, RAISE]),
+        ("ValueError", None, [RAISE, RAISE]),
+        ("ValueError", 1, [RESTART, RAISE]),
+        (WORKER_LOST, 0, [RAISE, RAISE]),
+        (WORKER_LOST, 2, [RESTART, RESTART]),
     ],
 )
 def test_a_lost_process_is_worth_another_attempt_and_an_error_only_if_asked_for(
-    kind, retries, answers
+    kind, retries, decisions
 ):
     failure = Failure(kind=kind, message="")
-    assert [again(failure, num_failures=num, retries=retries) for num in (1, 2)] == answers
+    assert decisions == [
+        decide_after_failure(failure, num_failures=num, retries=retries) for num in (1, 2)
+    ]
 
 
 def test_addresses_are_of_this_machine_and_all_different():
-    addresses = free_addresses(5)
+    addresses = find_free_addresses(5)
     assert len(set(addresses)) == 5
     assert {address.partition(":")[0] for address in addresses} == {"127.0.0.1"}
 
@@ -182,7 +189,7 @@ def test_addresses_are_of_this_machine_and_all_different():
 def test_gpus_are_dealt_out_to_those_that_train(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4,5,6")
     workers = Workers(2, ps=1, gpus_each=2, cpus_each=1)
-    dealt = shares(members_of(workers, "servers"), workers)
+    dealt = share_resources(list_members(workers, "servers"), workers)
     assert [share["CUDA_VISIBLE_DEVICES"] for share in dealt] == ["", "3,4", "5,6", ""]
     assert {share["TF_NUM_INTRAOP_THREADS"] for share in dealt} == {"1"}
 
@@ -191,7 +198,7 @@ def test_more_gpus_than_there_are_are_refused(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     workers = Workers(2, gpus_each=1)
     with pytest.raises(ValueError, match="needs 2 GPUs, and this machine has 1"):
-        shares(members_of(workers, "all-reduce"), workers)
+        share_resources(list_members(workers, "all-reduce"), workers)
 
 
 def test_the_users_own_number_of_threads_is_left_alone(monkeypatch):
@@ -199,5 +206,5 @@ def test_the_users_own_number_of_threads_is_left_alone(monkeypatch):
     workers = Workers(2)
     assert all(
         "TF_NUM_INTRAOP_THREADS" not in share
-        for share in shares(members_of(workers, "all-reduce"), workers)
+        for share in share_resources(list_members(workers, "all-reduce"), workers)
     )

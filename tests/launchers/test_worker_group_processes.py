@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from marked_gang import Gang
+from marked_worker_group import WorkerGroup
 
 from stoker.errors import StepFailed
 from stoker.task import Workers
@@ -21,14 +21,14 @@ pytestmark = [
 
 
 @pytest.fixture
-def gang(tmp_path, monkeypatch):
-    return Gang(tmp_path, monkeypatch)
+def group(tmp_path, monkeypatch):
+    return WorkerGroup(tmp_path, monkeypatch)
 
 
-def test_everyone_is_told_the_same_cluster_and_the_chief_is_published(gang, capfd):
-    outputs = gang.train("time.sleep(0.1)", Workers(3))
-    assert gang.starts() == ["chief-0.0", "worker-0.0", "worker-1.0"]
-    (cluster,) = {path.read_text() for path in gang.notes.iterdir()}
+def test_everyone_is_told_the_same_cluster_and_the_chief_is_published(group, capfd):
+    outputs = group.train("time.sleep(0.1)", Workers(3))
+    assert group.starts() == ["chief-0.0", "worker-0.0", "worker-1.0"]
+    (cluster,) = {path.read_text() for path in group.notes.iterdir()}
     assert {role: len(found) for role, found in json.loads(cluster)["cluster"].items()} == {
         "chief": 1,
         "worker": 2,
@@ -41,13 +41,13 @@ def test_everyone_is_told_the_same_cluster_and_the_chief_is_published(gang, capf
     assert "worker-1 says hello" not in capfd.readouterr().out
 
 
-def test_a_lost_process_ends_all_and_they_begin_again_at_new_addresses(gang, capfd):
-    outputs = gang.train(
+def test_a_lost_process_ends_all_and_they_begin_again_at_new_addresses(group, capfd):
+    outputs = group.train(
         'if me == "worker-0" and not attempt: os.kill(os.getpid(), signal.SIGKILL)\n'
         "if not attempt: time.sleep(60)"
     )
-    assert gang.starts() == ["chief-0.0", "chief-0.1", "worker-0.0", "worker-0.1"]
-    first, second = ((gang.notes / f"chief-0.{number}").read_text() for number in (0, 1))
+    assert group.starts() == ["chief-0.0", "chief-0.1", "worker-0.0", "worker-0.1"]
+    first, second = ((group.notes / f"chief-0.{number}").read_text() for number in (0, 1))
     assert first != second
     assert "worker-0 (process" in capfd.readouterr().err
     written = Path(outputs["model"][0].uri, "Format-Serving").iterdir()
@@ -55,9 +55,9 @@ def test_a_lost_process_ends_all_and_they_begin_again_at_new_addresses(gang, cap
 
 
 @pytest.mark.slow
-def test_the_error_tells_who_where_and_its_last_lines(gang):
+def test_the_error_tells_who_where_and_its_last_lines(group):
     with pytest.raises(StepFailed) as caught:
-        gang.train('if me == "worker-0": os._exit(3)\ntime.sleep(60)', retries=1)
+        group.train('if me == "worker-0": os._exit(3)\ntime.sleep(60)', retries=1)
     message = str(caught.value)
     assert "worker-0 (process" in message
     assert "exit code 3" in message
@@ -67,31 +67,34 @@ def test_the_error_tells_who_where_and_its_last_lines(gang):
 
 
 @pytest.mark.slow
-def test_an_error_of_the_users_own_comes_with_its_traceback_and_only_once(gang, capfd):
+def test_an_error_of_the_users_own_comes_with_its_traceback_and_only_once(group, capfd):
     with pytest.raises(StepFailed, match=r"ValueError: worker-1 \(process \d+ on this machine\)"):
-        gang.train('if me == "worker-1": raise ValueError("no luck")\ntime.sleep(60)', Workers(3))
-    assert "chief-0.1" not in gang.starts()
+        group.train('if me == "worker-1": raise ValueError("no luck")\ntime.sleep(60)', Workers(3))
+    assert "chief-0.1" not in group.starts()
     assert 'raise ValueError("no luck")' in capfd.readouterr().err
 
 
 @pytest.mark.slow
-def test_one_process_alone_may_begin_again_too(gang):
+def test_one_process_alone_may_begin_again_too(group):
     body = "if not attempt: os.kill(os.getpid(), signal.SIGKILL)"
-    gang.train(body, workers=None, retries=1)
-    assert gang.starts() == ["alone-0.0", "alone-0.1"]
+    group.train(body, workers=None, retries=1)
+    assert group.starts() == ["alone-0.0", "alone-0.1"]
 
 
 @pytest.mark.slow
-def test_gpu_memory_grows_unless_the_user_says_otherwise(gang, monkeypatch):
+def test_gpu_memory_grows_unless_the_user_says_otherwise(group, monkeypatch):
     body = '(notes / f"growth.{attempt}").write_text(os.environ["TF_FORCE_GPU_ALLOW_GROWTH"])'
-    gang.train(body, workers=None)
+    group.train(body, workers=None)
     monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", "false")
-    gang.train(body, workers=None)
-    assert [(gang.notes / f"growth.{number}").read_text() for number in (0, 1)] == ["true", "false"]
+    group.train(body, workers=None)
+    assert [(group.notes / f"growth.{number}").read_text() for number in (0, 1)] == [
+        "true",
+        "false",
+    ]
 
 
 @pytest.mark.slow
-def test_what_a_process_started_ends_with_it(gang):
+def test_what_a_process_started_ends_with_it(group):
     body = (
         "import subprocess\n"
         "child = subprocess.Popen(['sleep', '60'])\n"
@@ -99,13 +102,13 @@ def test_what_a_process_started_ends_with_it(gang):
         "time.sleep(60)"
     )
     with pytest.raises(StepFailed, match="enough"):
-        gang.train(body)
+        group.train(body)
 
 
 @pytest.mark.slow
-def test_a_process_that_is_stopped_is_found_by_its_silence(gang, capfd):
+def test_a_process_that_is_stopped_is_found_by_its_silence(group, capfd):
     started = time.monotonic()
-    gang.train(
+    group.train(
         'if me == "worker-0" and not attempt: os.kill(os.getpid(), signal.SIGSTOP)\n'
         "if not attempt: time.sleep(60)"
     )
@@ -115,57 +118,57 @@ def test_a_process_that_is_stopped_is_found_by_its_silence(gang, capfd):
 
 
 @pytest.mark.slow
-def test_a_process_that_is_too_busy_to_give_a_sign_is_left_alone(gang, monkeypatch):
-    monkeypatch.setattr("stoker.launchers.gang._SILENT_SECONDS", 1.5)
+def test_a_process_that_is_too_busy_to_give_a_sign_is_left_alone(group, monkeypatch):
+    monkeypatch.setattr("stoker.launchers.worker_group._SILENT_SECONDS", 1.5)
     # One long call of C keeps all other threads of the process waiting.
-    gang.train('if me == "worker-0": sum(range(150_000_000))\ntime.sleep(0.1)')
-    assert gang.starts() == ["chief-0.0", "worker-0.0"]
+    group.train('if me == "worker-0": sum(range(150_000_000))\ntime.sleep(0.1)')
+    assert group.starts() == ["chief-0.0", "worker-0.0"]
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_everyone(gang):
+def test_ctrl_c_stops_everyone(group):
     def press():
-        while len(gang.starts()) < 2:
+        while len(group.starts()) < 2:
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=press, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        gang.train("time.sleep(60)")
+        group.train("time.sleep(60)")
 
 
 @pytest.mark.slow
-def test_a_gang_ends_with_its_runner(gang):
+def test_a_worker_group_ends_with_its_runner(group):
     runner = os.fork()
     if runner == 0:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        gang.train('if me == "worker-0": os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)')
+        group.train('if me == "worker-0": os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)')
         os._exit(1)
     deadline = time.monotonic() + 20
-    while not (gang.notes / "worker-0.0").exists():
+    while not (group.notes / "worker-0.0").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.kill(runner, signal.SIGKILL)
     os.waitpid(runner, 0)
-    while left := gang.processes():
+    while left := group.processes():
         assert time.monotonic() < deadline, f"left behind: {left}"
         time.sleep(0.05)
 
 
 @pytest.mark.slow
-def test_a_runner_that_was_held_itself_does_not_blame_its_workers(gang, monkeypatch):
-    monkeypatch.setattr("stoker.launchers.gang._SILENT_SECONDS", 2.5)
+def test_a_runner_that_was_held_itself_does_not_blame_its_workers(group, monkeypatch):
+    monkeypatch.setattr("stoker.launchers.worker_group._SILENT_SECONDS", 2.5)
     runner = os.fork()
     if runner == 0:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        gang.train("time.sleep(6)")
+        group.train("time.sleep(6)")
         os._exit(0)
-    while len(gang.starts()) < 2:
+    while len(group.starts()) < 2:
         time.sleep(0.05)
     os.kill(runner, signal.SIGSTOP)
     time.sleep(4)
     os.kill(runner, signal.SIGCONT)
     assert os.waitpid(runner, 0)[1] == 0
-    assert gang.starts() == ["chief-0.0", "worker-0.0"]
+    assert group.starts() == ["chief-0.0", "worker-0.0"]
