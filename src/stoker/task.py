@@ -184,17 +184,7 @@ class Outcome:
 
     def to_json(self) -> str:
         """This outcome as one line of JSON."""
-        failure = self.failure and {
-            name: getattr(self.failure, name) for name in Failure.__dataclass_fields__
-        }
-        return json.dumps(
-            {
-                "outputs": self.outputs,
-                "failure": failure,
-                "canceled": self.canceled,
-                "loaded_files": list(self.loaded_files),
-            }
-        )
+        return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from google.protobuf import json_format
 
+from stoker import dsl
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -25,16 +26,6 @@ from stoker.artifacts import (
     ModelBlessing,
     decode_split_names,
     get_split_uris,
-)
-from stoker.dsl import (
-    Artifacts,
-    BaseComponent,
-    BaseExecutor,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
 )
 from stoker.dsl.proto import bulk_inferrer_pb2
 from stoker.models.blessing import is_blessed
@@ -50,41 +41,41 @@ _SHARD = "data_tfrecord-00000-of-00001.gz"
 _BATCH_ROWS = 512
 
 
-class BulkInferrerSpec(ComponentSpec):
+class BulkInferrerSpec(dsl.ComponentSpec):
     """The BulkInferrer's table."""
 
     INPUTS: ClassVar = {
-        "examples": ChannelParameter(type=Examples),
-        "model": ChannelParameter(type=Model, optional=True),
-        "model_blessing": ChannelParameter(type=ModelBlessing, optional=True),
+        "examples": dsl.ChannelParameter(type=Examples),
+        "model": dsl.ChannelParameter(type=Model, optional=True),
+        "model_blessing": dsl.ChannelParameter(type=ModelBlessing, optional=True),
     }
     OUTPUTS: ClassVar = {
-        "inference_result": ChannelParameter(type=InferenceResult),
-        "output_examples": ChannelParameter(type=Examples),
+        "inference_result": dsl.ChannelParameter(type=InferenceResult),
+        "output_examples": dsl.ChannelParameter(type=Examples),
     }
     PARAMETERS: ClassVar = {
-        "data_spec": ExecutionParameter(type=bulk_inferrer_pb2.DataSpec, optional=True),
-        "model_spec": ExecutionParameter(type=bulk_inferrer_pb2.ModelSpec, optional=True),
-        "output_example_spec": ExecutionParameter(
+        "data_spec": dsl.ExecutionParameter(type=bulk_inferrer_pb2.DataSpec, optional=True),
+        "model_spec": dsl.ExecutionParameter(type=bulk_inferrer_pb2.ModelSpec, optional=True),
+        "output_example_spec": dsl.ExecutionParameter(
             type=bulk_inferrer_pb2.OutputExampleSpec, optional=True
         ),
     }
 
 
-class BulkInferrer(BaseComponent):
+class BulkInferrer(dsl.BaseComponent):
     """Predictions for examples, unless the model's blessing is missing."""
 
     SPEC_CLASS: ClassVar = BulkInferrerSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.bulk_inferrer:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.bulk_inferrer:Executor")
     TYPE_NAME: ClassVar = "tfx.components.bulk_inferrer.component.BulkInferrer"
     BASE_TYPE: ClassVar = "PROCESS"
     USES_TENSORFLOW: ClassVar = True
 
     def __init__(
         self,
-        examples: Channel,
-        model: Channel | None = None,
-        model_blessing: Channel | None = None,
+        examples: dsl.Channel,
+        model: dsl.Channel | None = None,
+        model_blessing: dsl.Channel | None = None,
         data_spec: bulk_inferrer_pb2.DataSpec | dict[str, Any] | None = None,
         model_spec: bulk_inferrer_pb2.ModelSpec | dict[str, Any] | None = None,
         output_example_spec: bulk_inferrer_pb2.OutputExampleSpec | dict[str, Any] | None = None,
@@ -110,11 +101,11 @@ class BulkInferrer(BaseComponent):
         super().__init__(spec, instance_name=instance_name)
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Calls the model's signatures on batches of examples."""
 
     def Do(  # noqa: D102
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         ((output,),) = output_dict.values()
         blessings = input_dict.get("model_blessing")
@@ -154,7 +145,7 @@ def _splits(
     }
 
 
-def _load(input_dict: Artifacts, exec_properties: Mapping[str, Any]) -> "list[ServingModel]":
+def _load(input_dict: dsl.Artifacts, exec_properties: Mapping[str, Any]) -> "list[ServingModel]":
     """The model, once for each signature that it is asked by."""
     from stoker.models.serving_model import ServingModel
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from google.protobuf import json_format
 
+from stoker import dsl
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -23,17 +24,6 @@ from stoker.artifacts import (
     ModelEvaluation,
     Schema,
     get_split_uris,
-)
-from stoker.dsl import (
-    Artifacts,
-    BaseComponent,
-    BaseExecutor,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-    UserCode,
 )
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.dsl.proto.evaluator_pb2 import FeatureSlicingSpec
@@ -60,29 +50,29 @@ _CUSTOM = ("custom_eval_shared_model", "custom_extractors")
 """The functions that a module may define for TFMA."""
 
 
-class EvaluatorSpec(ComponentSpec):
+class EvaluatorSpec(dsl.ComponentSpec):
     """The Evaluator's table."""
 
     INPUTS: ClassVar = {
-        "examples": ChannelParameter(type=Examples),
-        "model": ChannelParameter(type=Model, optional=True),
-        "baseline_model": ChannelParameter(type=Model, optional=True),
-        "schema": ChannelParameter(type=Schema, optional=True),
+        "examples": dsl.ChannelParameter(type=Examples),
+        "model": dsl.ChannelParameter(type=Model, optional=True),
+        "baseline_model": dsl.ChannelParameter(type=Model, optional=True),
+        "schema": dsl.ChannelParameter(type=Schema, optional=True),
     }
     OUTPUTS: ClassVar = {
-        "evaluation": ChannelParameter(type=ModelEvaluation),
-        "blessing": ChannelParameter(type=ModelBlessing, optional=True),
+        "evaluation": dsl.ChannelParameter(type=ModelEvaluation),
+        "blessing": dsl.ChannelParameter(type=ModelBlessing, optional=True),
     }
     PARAMETERS: ClassVar = {
-        "eval_config": ExecutionParameter(type=EvalConfig, optional=True),
-        "example_splits": ExecutionParameter(type=str, optional=True),
-        "module_file": ExecutionParameter(type=str, optional=True),
-        "module_path": ExecutionParameter(type=str, optional=True),
-        "engine": ExecutionParameter(type=str, optional=True),
+        "eval_config": dsl.ExecutionParameter(type=EvalConfig, optional=True),
+        "example_splits": dsl.ExecutionParameter(type=str, optional=True),
+        "module_file": dsl.ExecutionParameter(type=str, optional=True),
+        "module_path": dsl.ExecutionParameter(type=str, optional=True),
+        "engine": dsl.ExecutionParameter(type=str, optional=True),
     }
 
 
-class Evaluator(BaseComponent):
+class Evaluator(dsl.BaseComponent):
     """Measures a model on examples, the split `eval` by default, and judges it by thresholds.
 
     Plain configurations are computed by Stoker itself; others need TFMA, which comes with
@@ -90,21 +80,21 @@ class Evaluator(BaseComponent):
     """
 
     SPEC_CLASS: ClassVar = EvaluatorSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.evaluator:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.evaluator:Executor")
     TYPE_NAME: ClassVar = "tfx.components.evaluator.component.Evaluator"
     BASE_TYPE: ClassVar = "EVALUATE"
     USES_TENSORFLOW: ClassVar = True
 
     def __init__(
         self,
-        examples: Channel,
-        model: Channel | None = None,
-        baseline_model: Channel | None = None,
+        examples: dsl.Channel,
+        model: dsl.Channel | None = None,
+        baseline_model: dsl.Channel | None = None,
         feature_slicing_spec: FeatureSlicingSpec | dict[str, Any] | None = None,
         fairness_indicator_thresholds: Sequence[float] | None = None,
         example_splits: Sequence[str] | None = None,
         eval_config: Any = None,
-        schema: Channel | None = None,
+        schema: dsl.Channel | None = None,
         module_file: str | None = None,
         module_path: str | None = None,
         *,
@@ -150,11 +140,11 @@ class Evaluator(BaseComponent):
         )
         super().__init__(spec, instance_name=instance_name)
 
-    def user_code(self, parameters: dict[str, Any]) -> UserCode | None:
+    def user_code(self, parameters: dict[str, Any]) -> dsl.UserCode | None:
         """The module, if there is one."""
         module_file, module = parameters.get("module_file"), parameters.get("module_path")
         if module_file or module:
-            return UserCode(module_file=module_file, module=module)
+            return dsl.UserCode(module_file=module_file, module=module)
         return super().user_code(parameters)
 
 
@@ -215,11 +205,11 @@ class _Job:
     """Whether this is a first run, without the baseline that change thresholds are about."""
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Evaluates, writes what was found, and gives the verdict."""
 
     def Do(  # noqa: D102
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from stoker.evaluation.results import read_metrics, read_validation
         from stoker.evaluation.summary import summary

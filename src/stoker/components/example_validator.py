@@ -5,18 +5,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from stoker import dsl
 from stoker.artifacts import Artifact, ExampleAnomalies, ExampleStatistics, Schema
-from stoker.dsl import (
-    Artifacts,
-    BaseComponent,
-    BaseExecutor,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-    RuntimeParameter,
-)
 from stoker.errors import BadData
 from stoker.storage.layout import only_file
 
@@ -26,41 +16,41 @@ if TYPE_CHECKING:
 __all__ = ["ExampleValidator", "ExampleValidatorSpec", "Executor"]
 
 
-class ExampleValidatorSpec(ComponentSpec):
+class ExampleValidatorSpec(dsl.ComponentSpec):
     """The table of ExampleValidator; the last two inputs and parameters are not TFX's."""
 
     PARAMETERS: ClassVar = {
-        "exclude_splits": ExecutionParameter(type=str, optional=True),
-        "environment": ExecutionParameter(type=str, optional=True),
-        "fail_on_anomalies": ExecutionParameter(type=bool, optional=True),
+        "exclude_splits": dsl.ExecutionParameter(type=str, optional=True),
+        "environment": dsl.ExecutionParameter(type=str, optional=True),
+        "fail_on_anomalies": dsl.ExecutionParameter(type=bool, optional=True),
     }
     INPUTS: ClassVar = {
-        "statistics": ChannelParameter(type=ExampleStatistics),
-        "schema": ChannelParameter(type=Schema),
-        "previous_statistics": ChannelParameter(type=ExampleStatistics, optional=True),
-        "serving_statistics": ChannelParameter(type=ExampleStatistics, optional=True),
+        "statistics": dsl.ChannelParameter(type=ExampleStatistics),
+        "schema": dsl.ChannelParameter(type=Schema),
+        "previous_statistics": dsl.ChannelParameter(type=ExampleStatistics, optional=True),
+        "serving_statistics": dsl.ChannelParameter(type=ExampleStatistics, optional=True),
     }
-    OUTPUTS: ClassVar = {"anomalies": ChannelParameter(type=ExampleAnomalies)}
+    OUTPUTS: ClassVar = {"anomalies": dsl.ChannelParameter(type=ExampleAnomalies)}
 
 
-class ExampleValidator(BaseComponent):
+class ExampleValidator(dsl.BaseComponent):
     """Finds what is missing, new, of another type or outside its domain."""
 
     SPEC_CLASS: ClassVar = ExampleValidatorSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.example_validator:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.example_validator:Executor")
     TYPE_NAME: ClassVar = "tfx.components.example_validator.component.ExampleValidator"
     BASE_TYPE: ClassVar = "PROCESS"
     PRELOAD: ClassVar = ("stoker.statistics.anomalies", "stoker.statistics.data_schema")
 
     def __init__(
         self,
-        statistics: Channel,
-        schema: Channel,
+        statistics: dsl.Channel,
+        schema: dsl.Channel,
         exclude_splits: list[str] | None = None,
         *,
-        previous_statistics: Channel | None = None,
-        serving_statistics: Channel | None = None,
-        environment: str | RuntimeParameter | None = None,
+        previous_statistics: dsl.Channel | None = None,
+        serving_statistics: dsl.Channel | None = None,
+        environment: str | dsl.RuntimeParameter | None = None,
         fail_on_anomalies: bool = False,
         instance_name: str | None = None,
     ) -> None:
@@ -84,14 +74,14 @@ class ExampleValidator(BaseComponent):
         super().__init__(spec, instance_name=instance_name)
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Writes `Split-<name>/SchemaDiff.pb` for every split that is not excluded, and reports it.
 
     The custom property `blessed` of the anomalies is 1 for a split that has none, else 0.
     """
 
     def Do(  # noqa: D102
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from stoker.statistics.anomalies import ANOMALIES_FILE, has_anomalies, write_anomalies
 
@@ -116,7 +106,7 @@ class Executor(BaseExecutor):
 
 
 def _find(
-    input_dict: Artifacts, splits: list[str], environment: str | None
+    input_dict: dsl.Artifacts, splits: list[str], environment: str | None
 ) -> "dict[str, anomalies_pb2.Anomalies]":
     """The anomalies of each split."""
     from stoker.statistics.anomalies import find_anomalies

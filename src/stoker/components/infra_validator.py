@@ -12,17 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from google.protobuf import json_format
 
+from stoker import dsl
 from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
-from stoker.dsl import (
-    Artifacts,
-    BaseComponent,
-    BaseExecutor,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-)
 from stoker.dsl.proto import infra_validator_pb2
 from stoker.models.blessing import give_verdict
 from stoker.storage.layout import serving_model_path
@@ -37,24 +28,24 @@ _NUM_TRIES = 5
 _WARMUP = os.path.join("assets.extra", "tf_serving_warmup_requests")
 
 
-class InfraValidatorSpec(ComponentSpec):
+class InfraValidatorSpec(dsl.ComponentSpec):
     """The InfraValidator's table."""
 
     INPUTS: ClassVar = {
-        "model": ChannelParameter(type=Model),
-        "examples": ChannelParameter(type=Examples, optional=True),
+        "model": dsl.ChannelParameter(type=Model),
+        "examples": dsl.ChannelParameter(type=Examples, optional=True),
     }
-    OUTPUTS: ClassVar = {"blessing": ChannelParameter(type=InfraBlessing)}
+    OUTPUTS: ClassVar = {"blessing": dsl.ChannelParameter(type=InfraBlessing)}
     PARAMETERS: ClassVar = {
-        "serving_spec": ExecutionParameter(type=infra_validator_pb2.ServingSpec, optional=True),
-        "validation_spec": ExecutionParameter(
+        "serving_spec": dsl.ExecutionParameter(type=infra_validator_pb2.ServingSpec, optional=True),
+        "validation_spec": dsl.ExecutionParameter(
             type=infra_validator_pb2.ValidationSpec, optional=True
         ),
-        "request_spec": ExecutionParameter(type=infra_validator_pb2.RequestSpec, optional=True),
+        "request_spec": dsl.ExecutionParameter(type=infra_validator_pb2.RequestSpec, optional=True),
     }
 
 
-class InfraValidator(BaseComponent):
+class InfraValidator(dsl.BaseComponent):
     """Loads the model as a server does and, with `request_spec`, sends it examples.
 
     The server is TensorFlow Serving where its binary, `tensorflow_model_server`, is on the PATH,
@@ -62,16 +53,16 @@ class InfraValidator(BaseComponent):
     """
 
     SPEC_CLASS: ClassVar = InfraValidatorSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.infra_validator:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.infra_validator:Executor")
     TYPE_NAME: ClassVar = "tfx.components.infra_validator.component.InfraValidator"
     BASE_TYPE: ClassVar = "EVALUATE"
     USES_TENSORFLOW: ClassVar = True
 
     def __init__(
         self,
-        model: Channel,
+        model: dsl.Channel,
         serving_spec: infra_validator_pb2.ServingSpec | dict[str, Any] | None = None,
-        examples: Channel | None = None,
+        examples: dsl.Channel | None = None,
         request_spec: infra_validator_pb2.RequestSpec | dict[str, Any] | None = None,
         validation_spec: infra_validator_pb2.ValidationSpec | dict[str, Any] | None = None,
         *,
@@ -96,11 +87,11 @@ class InfraValidator(BaseComponent):
         super().__init__(InfraValidatorSpec.from_arguments(locals()), instance_name=instance_name)
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Tries the model; whatever goes wrong is the model's fault, and it is not blessed."""
 
     def Do(  # noqa: D102
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from stoker.models.model_servers import Unservable, choose_server
 
@@ -133,7 +124,7 @@ def _message(exec_properties: dict[str, Any], key: str, kind: type[Any]) -> Any:
 
 
 def _requests(
-    input_dict: Artifacts, folder: str, asked: infra_validator_pb2.RequestSpec
+    input_dict: dsl.Artifacts, folder: str, asked: infra_validator_pb2.RequestSpec
 ) -> "list[Request]":
     """The first examples of the split, for each signature that is to be called."""
     from stoker.data.input_files import matching_files

@@ -14,17 +14,8 @@ from typing import Any, ClassVar
 
 from google.protobuf import json_format
 
+from stoker import dsl
 from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
-from stoker.dsl import (
-    Artifacts,
-    BaseComponent,
-    BaseExecutor,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-)
 from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.models.blessing import Marker, is_blessed
 from stoker.storage.files import sync
@@ -40,37 +31,37 @@ _STAMPED_MODEL = "stamped_model"
 _MARKERS: dict[str, Marker] = {"model_blessing": "BLESSED", "infra_blessing": "INFRA_BLESSED"}
 
 
-class PusherSpec(ComponentSpec):
+class PusherSpec(dsl.ComponentSpec):
     """The Pusher's table."""
 
     INPUTS: ClassVar = {
-        "model": ChannelParameter(type=Model, optional=True),
-        "model_blessing": ChannelParameter(type=ModelBlessing, optional=True),
-        "infra_blessing": ChannelParameter(type=InfraBlessing, optional=True),
+        "model": dsl.ChannelParameter(type=Model, optional=True),
+        "model_blessing": dsl.ChannelParameter(type=ModelBlessing, optional=True),
+        "infra_blessing": dsl.ChannelParameter(type=InfraBlessing, optional=True),
     }
-    OUTPUTS: ClassVar = {"pushed_model": ChannelParameter(type=PushedModel)}
+    OUTPUTS: ClassVar = {"pushed_model": dsl.ChannelParameter(type=PushedModel)}
     PARAMETERS: ClassVar = {
-        "push_destination": ExecutionParameter(type=PushDestination, optional=True),
-        "custom_config": ExecutionParameter(type=str, optional=True),
+        "push_destination": dsl.ExecutionParameter(type=PushDestination, optional=True),
+        "custom_config": dsl.ExecutionParameter(type=str, optional=True),
     }
 
 
-class Pusher(BaseComponent):
+class Pusher(dsl.BaseComponent):
     """Adds the model to a folder that a server watches, unless a blessing is missing."""
 
     SPEC_CLASS: ClassVar = PusherSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.pusher:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.pusher:Executor")
     TYPE_NAME: ClassVar = "tfx.components.pusher.component.Pusher"
     BASE_TYPE: ClassVar = "DEPLOY"
 
     def __init__(
         self,
-        model: Channel | None = None,
-        model_blessing: Channel | None = None,
-        infra_blessing: Channel | None = None,
+        model: dsl.Channel | None = None,
+        model_blessing: dsl.Channel | None = None,
+        infra_blessing: dsl.Channel | None = None,
         push_destination: PushDestination | dict[str, Any] | None = None,
         custom_config: dict[str, Any] | None = None,
-        custom_executor_spec: ExecutorClassSpec | None = None,
+        custom_executor_spec: dsl.ExecutorClassSpec | None = None,
         *,
         instance_name: str | None = None,
     ) -> None:
@@ -97,14 +88,14 @@ class Pusher(BaseComponent):
         super().__init__(spec, custom_executor_spec, instance_name)
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Pushes to a file system.
 
     The methods besides `Do` have TFX's names: executors that push elsewhere inherit them.
     """
 
     def Do(
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Push the model if it is blessed; keep a copy of it as the output."""
         (pushed_model,) = output_dict["pushed_model"]
@@ -121,7 +112,7 @@ class Executor(BaseExecutor):
         print(f"The model is pushed to {destination}.")
         self._MarkPushed(pushed_model, destination, str(version))
 
-    def CheckBlessing(self, input_dict: Artifacts) -> bool:
+    def CheckBlessing(self, input_dict: dsl.Artifacts) -> bool:
         """Whether every blessing that the pipeline asks for was given."""
         return all(
             is_blessed(input_dict[key], marker)
@@ -129,7 +120,7 @@ class Executor(BaseExecutor):
             if key in input_dict
         )
 
-    def GetModelPath(self, input_dict: Artifacts) -> str:
+    def GetModelPath(self, input_dict: dsl.Artifacts) -> str:
         """The folder of the model to push: the model's, or the one that the blessing holds."""
         if models := input_dict.get("model"):
             return serving_model_path(models[0].uri)

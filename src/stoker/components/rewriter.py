@@ -5,53 +5,44 @@ import json
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from stoker import dsl
 from stoker.artifacts import Artifact, Examples, Model, get_split_uris
-from stoker.dsl import (
-    Artifacts,
-    BaseComponent,
-    BaseExecutor,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-)
 from stoker.models.rewriting.targets import check_targets, removed_on_failure, rewrite
 from stoker.storage.layout import serving_model_dir, serving_model_path
 
 __all__ = ["Executor", "Rewriter", "RewriterSpec", "eval_files", "raw_examples"]
 
 
-class RewriterSpec(ComponentSpec):
+class RewriterSpec(dsl.ComponentSpec):
     """The Rewriter's table; its outputs are the formats that were asked for."""
 
     INPUTS: ClassVar = {
-        "model": ChannelParameter(type=Model),
-        "examples": ChannelParameter(type=Examples, optional=True),
+        "model": dsl.ChannelParameter(type=Model),
+        "examples": dsl.ChannelParameter(type=Examples, optional=True),
     }
     PARAMETERS: ClassVar = {
-        "signature": ExecutionParameter(type=str, optional=True),
-        "tolerance": ExecutionParameter(type=float, optional=True),
-        "splits": ExecutionParameter(type=str),
+        "signature": dsl.ExecutionParameter(type=str, optional=True),
+        "tolerance": dsl.ExecutionParameter(type=float, optional=True),
+        "splits": dsl.ExecutionParameter(type=str),
     }
 
 
-class Rewriter(BaseComponent):
+class Rewriter(dsl.BaseComponent):
     """Rewrites a model to the formats in `to`; each is an output, a Model of the format's name.
 
     The files are in `Format-Serving/`, where a Pusher finds them, with a `rewriting.json`.
     """
 
     SPEC_CLASS: ClassVar = RewriterSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.rewriter:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.rewriter:Executor")
     BASE_TYPE: ClassVar = "TRANSFORM"
     USES_TENSORFLOW: ClassVar = True
 
     def __init__(
         self,
-        model: Channel,
+        model: dsl.Channel,
         to: Sequence[str],
-        examples: Channel | None = None,
+        examples: dsl.Channel | None = None,
         *,
         signature: str | None = None,
         tolerance: float | None = None,
@@ -72,7 +63,7 @@ class Rewriter(BaseComponent):
             splits: The splits of the examples to compare on.
             instance_name: An older way to name the step; `with_id` is today's.
         """
-        formats = {name: ChannelParameter(type=Model) for name in check_targets(to)}
+        formats = {name: dsl.ChannelParameter(type=Model) for name in check_targets(to)}
         table: type[RewriterSpec] = type("RewriterSpec", (RewriterSpec,), {"OUTPUTS": formats})
         spec = table.from_arguments(
             locals(),
@@ -82,7 +73,7 @@ class Rewriter(BaseComponent):
         super().__init__(spec, instance_name=instance_name)
 
 
-def raw_examples(channel: Channel) -> Channel | None:
+def raw_examples(channel: dsl.Channel) -> dsl.Channel | None:
     """The examples behind a model, or behind transformed examples, as they were at first."""
     before = channel.producer and channel.producer.inputs.get("examples")
     if not before:
@@ -96,11 +87,11 @@ def eval_files(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]
     return found or None
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Writes one format after the other; if one fails, none is left."""
 
     def Do(
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Rewrite the model."""
         (model,) = input_dict["model"]

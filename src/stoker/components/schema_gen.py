@@ -5,18 +5,8 @@ import json
 import os
 from typing import Any, ClassVar
 
+from stoker import dsl
 from stoker.artifacts import ExampleStatistics, Schema
-from stoker.dsl import (
-    Artifacts,
-    BaseComponent,
-    BaseExecutor,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-    RuntimeParameter,
-)
 from stoker.errors import BadData
 
 __all__ = [
@@ -29,30 +19,30 @@ __all__ = [
 ]
 
 
-class SchemaGenSpec(ComponentSpec):
+class SchemaGenSpec(dsl.ComponentSpec):
     """The table of SchemaGen."""
 
     PARAMETERS: ClassVar = {
-        "infer_feature_shape": ExecutionParameter(type=bool, optional=True),
-        "exclude_splits": ExecutionParameter(type=str, optional=True),
+        "infer_feature_shape": dsl.ExecutionParameter(type=bool, optional=True),
+        "exclude_splits": dsl.ExecutionParameter(type=str, optional=True),
     }
-    INPUTS: ClassVar = {"statistics": ChannelParameter(type=ExampleStatistics)}
-    OUTPUTS: ClassVar = {"schema": ChannelParameter(type=Schema)}
+    INPUTS: ClassVar = {"statistics": dsl.ChannelParameter(type=ExampleStatistics)}
+    OUTPUTS: ClassVar = {"schema": dsl.ChannelParameter(type=Schema)}
 
 
-class SchemaGen(BaseComponent):
+class SchemaGen(dsl.BaseComponent):
     """Types, presence, shapes and small domains, from all splits that are not excluded."""
 
     SPEC_CLASS: ClassVar = SchemaGenSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.schema_gen:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.schema_gen:Executor")
     TYPE_NAME: ClassVar = "tfx.components.schema_gen.component.SchemaGen"
     BASE_TYPE: ClassVar = "PROCESS"
     PRELOAD: ClassVar = ("stoker.statistics.data_schema", "stoker.statistics.compute")
 
     def __init__(
         self,
-        statistics: Channel,
-        infer_feature_shape: bool | RuntimeParameter = True,
+        statistics: dsl.Channel,
+        infer_feature_shape: bool | dsl.RuntimeParameter = True,
         exclude_splits: list[str] | None = None,
         *,
         instance_name: str | None = None,
@@ -72,11 +62,11 @@ class SchemaGen(BaseComponent):
         super().__init__(spec, instance_name=instance_name)
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Writes `schema.pbtxt`."""
 
     def Do(  # noqa: D102
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from tensorflow_metadata.proto.v0 import statistics_pb2
 
@@ -104,24 +94,26 @@ class Executor(BaseExecutor):
         write_schema(inferred, os.path.join(schema.uri, SCHEMA_FILE))
 
 
-class ImportSchemaGenSpec(ComponentSpec):
+class ImportSchemaGenSpec(dsl.ComponentSpec):
     """The table of ImportSchemaGen."""
 
-    PARAMETERS: ClassVar = {"schema_file": ExecutionParameter(type=str)}
-    OUTPUTS: ClassVar = {"schema": ChannelParameter(type=Schema)}
+    PARAMETERS: ClassVar = {"schema_file": dsl.ExecutionParameter(type=str)}
+    OUTPUTS: ClassVar = {"schema": dsl.ChannelParameter(type=Schema)}
 
 
-class ImportSchemaGen(BaseComponent):
+class ImportSchemaGen(dsl.BaseComponent):
     """A schema that you wrote or edited, for the steps that read one."""
 
     SPEC_CLASS: ClassVar = ImportSchemaGenSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.schema_gen:ImportSchemaExecutor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(
+        "stoker.components.schema_gen:ImportSchemaExecutor"
+    )
     TYPE_NAME: ClassVar = "tfx.components.schema_gen.import_schema_gen.component.ImportSchemaGen"
     BASE_TYPE: ClassVar = "PROCESS"
     PRELOAD: ClassVar = ("stoker.statistics.data_schema",)
 
     def __init__(
-        self, schema_file: str | RuntimeParameter, *, instance_name: str | None = None
+        self, schema_file: str | dsl.RuntimeParameter, *, instance_name: str | None = None
     ) -> None:
         """Declare the step.
 
@@ -135,13 +127,13 @@ class ImportSchemaGen(BaseComponent):
         return [parameters["schema_file"]]
 
 
-class ImportSchemaExecutor(BaseExecutor):
+class ImportSchemaExecutor(dsl.BaseExecutor):
     """Copies a schema, comments and all, once it is known to parse."""
 
     def Do(  # noqa: D102
         self,
-        input_dict: Artifacts,  # noqa: ARG002
-        output_dict: Artifacts,
+        input_dict: dsl.Artifacts,  # noqa: ARG002
+        output_dict: dsl.Artifacts,
         exec_properties: dict[str, Any],
     ) -> None:
         import shutil

@@ -6,17 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from stoker import dsl
 from stoker.artifacts import Examples, ExampleStatistics, Schema
-from stoker.dsl import (
-    Artifacts,
-    BaseComponent,
-    BaseExecutor,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-)
 from stoker.storage.layout import only_file
 
 if TYPE_CHECKING:
@@ -25,37 +16,37 @@ if TYPE_CHECKING:
 __all__ = ["Executor", "StatisticsGen", "StatisticsGenSpec"]
 
 
-class StatisticsGenSpec(ComponentSpec):
+class StatisticsGenSpec(dsl.ComponentSpec):
     """The table of StatisticsGen."""
 
     PARAMETERS: ClassVar = {
-        "stats_options_json": ExecutionParameter(type=str, optional=True),
-        "exclude_splits": ExecutionParameter(type=str, optional=True),
+        "stats_options_json": dsl.ExecutionParameter(type=str, optional=True),
+        "exclude_splits": dsl.ExecutionParameter(type=str, optional=True),
     }
     INPUTS: ClassVar = {
-        "examples": ChannelParameter(type=Examples),
-        "schema": ChannelParameter(type=Schema, optional=True),
+        "examples": dsl.ChannelParameter(type=Examples),
+        "schema": dsl.ChannelParameter(type=Schema, optional=True),
     }
-    OUTPUTS: ClassVar = {"statistics": ChannelParameter(type=ExampleStatistics)}
+    OUTPUTS: ClassVar = {"statistics": dsl.ChannelParameter(type=ExampleStatistics)}
 
 
-class StatisticsGen(BaseComponent):
+class StatisticsGen(dsl.BaseComponent):
     """Counts, histograms and top values of every feature."""
 
     SPEC_CLASS: ClassVar = StatisticsGenSpec
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.statistics_gen:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.statistics_gen:Executor")
     TYPE_NAME: ClassVar = "tfx.components.statistics_gen.component.StatisticsGen"
     BASE_TYPE: ClassVar = "PROCESS"
     PRELOAD: ClassVar = ("stoker.data.columns", "stoker.statistics.compute")
 
     def __init__(
         self,
-        examples: Channel | None = None,
-        schema: Channel | None = None,
+        examples: dsl.Channel | None = None,
+        schema: dsl.Channel | None = None,
         stats_options: Mapping[str, Any] | None = None,
         exclude_splits: list[str] | None = None,
         *,
-        input_data: Channel | None = None,
+        input_data: dsl.Channel | None = None,
         instance_name: str | None = None,
     ) -> None:
         """Declare the step.
@@ -83,11 +74,11 @@ class StatisticsGen(BaseComponent):
         super().__init__(spec, instance_name=instance_name)
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Writes `Split-<name>/FeatureStats.pb` for every split that is not excluded."""
 
     def Do(  # noqa: D102
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from stoker.statistics.compute import (
             STATISTICS_FILE,

@@ -153,26 +153,20 @@ def _read_signature(function: Callable[..., Any]) -> _Signature:
 def _read_returns(
     function: Callable[..., Any], annotation: Any
 ) -> tuple[dict[str, type[ValueArtifact]], frozenset[str]]:
-    returns: dict[str, type[ValueArtifact]] = {}
-    if annotation is None or annotation is type(None):
-        return returns, frozenset()
-    fields = (
-        getattr(annotation, "__annotations__", None) if typing.is_typeddict(annotation) else None
-    )
-    if fields is None:
+    if annotation in (None, type(None)):
+        return {}, frozenset()
+    if not typing.is_typeddict(annotation):
         raise ValueError(
             f"@component {function.__name__} returns {annotation!r}; "
             "write -> OutputDict(name=type, …) or a TypedDict, or None."
         )
-    for name, kind in typing.get_type_hints(annotation).items():
+    kinds, returns = typing.get_type_hints(annotation), {}
+    for name, kind in kinds.items():
         value_type = _value_type(kind)
         if value_type is None:
             raise ValueError(f"@component {function.__name__}: cannot return {name!r}: {kind!r}.")
         returns[name] = value_type
-    optional = {
-        name for name, kind in typing.get_type_hints(annotation).items() if _without_none(kind)[1]
-    }
-    return returns, frozenset(optional)
+    return returns, frozenset(name for name, kind in kinds.items() if _without_none(kind)[1])
 
 
 class FunctionExecutor(BaseExecutor):

@@ -13,18 +13,9 @@ from typing import Any, ClassVar
 
 from google.protobuf import json_format
 
+from stoker import dsl
 from stoker.artifacts import Examples
 from stoker.components.example_gen.spans import check_patterns, check_range, choose
-from stoker.dsl import (
-    BaseComponent,
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-    Placeholder,
-    RuntimeParameter,
-)
 from stoker.dsl.proto import example_gen_pb2, range_config_pb2
 from stoker.errors import BadData
 
@@ -43,26 +34,28 @@ __all__ = [
 _EXECUTORS = "stoker.components.example_gen.executor"
 _PAYLOADS = (example_gen_pb2.FORMAT_TF_EXAMPLE, example_gen_pb2.FORMAT_PROTO)
 
-InputConfig = example_gen_pb2.Input | dict[str, Any] | RuntimeParameter | None
-OutputConfig = example_gen_pb2.Output | dict[str, Any] | RuntimeParameter | None
-RangeConfig = range_config_pb2.RangeConfig | dict[str, Any] | RuntimeParameter | Placeholder | None
+InputConfig = example_gen_pb2.Input | dict[str, Any] | dsl.RuntimeParameter | None
+OutputConfig = example_gen_pb2.Output | dict[str, Any] | dsl.RuntimeParameter | None
+RangeConfig = (
+    range_config_pb2.RangeConfig | dict[str, Any] | dsl.RuntimeParameter | dsl.Placeholder | None
+)
 
 
-class FileBasedExampleGenSpec(ComponentSpec):
+class FileBasedExampleGenSpec(dsl.ComponentSpec):
     """The table of an ExampleGen that reads files."""
 
     PARAMETERS: ClassVar = {
-        "input_base": ExecutionParameter(type=str),
-        "input_config": ExecutionParameter(type=example_gen_pb2.Input),
-        "output_config": ExecutionParameter(type=example_gen_pb2.Output),
-        "output_data_format": ExecutionParameter(type=int),
-        "output_file_format": ExecutionParameter(type=int),
-        "range_config": ExecutionParameter(type=range_config_pb2.RangeConfig, optional=True),
+        "input_base": dsl.ExecutionParameter(type=str),
+        "input_config": dsl.ExecutionParameter(type=example_gen_pb2.Input),
+        "output_config": dsl.ExecutionParameter(type=example_gen_pb2.Output),
+        "output_data_format": dsl.ExecutionParameter(type=int),
+        "output_file_format": dsl.ExecutionParameter(type=int),
+        "range_config": dsl.ExecutionParameter(type=range_config_pb2.RangeConfig, optional=True),
     }
-    OUTPUTS: ClassVar = {"examples": ChannelParameter(type=Examples)}
+    OUTPUTS: ClassVar = {"examples": dsl.ChannelParameter(type=Examples)}
 
 
-class FileBasedExampleGen(BaseComponent):
+class FileBasedExampleGen(dsl.BaseComponent):
     """Files to examples, by an executor that says how they are read."""
 
     SPEC_CLASS: ClassVar = FileBasedExampleGenSpec
@@ -74,14 +67,14 @@ class FileBasedExampleGen(BaseComponent):
 
     def __init__(
         self,
-        input_base: str | RuntimeParameter | None = None,
+        input_base: str | dsl.RuntimeParameter | None = None,
         input_config: InputConfig = None,
         output_config: OutputConfig = None,
         range_config: RangeConfig = None,
-        custom_executor_spec: ExecutorClassSpec | None = None,
+        custom_executor_spec: dsl.ExecutorClassSpec | None = None,
         *,
         payload_format: int = example_gen_pb2.FORMAT_TF_EXAMPLE,
-        input: Channel | str | None = None,
+        input: dsl.Channel | str | None = None,
         instance_name: str | None = None,
     ) -> None:
         """Declare the step.
@@ -135,7 +128,7 @@ class FileBasedExampleGen(BaseComponent):
 class CsvExampleGen(FileBasedExampleGen):
     """CSV files with a header, split 2:1 into train and eval unless told otherwise."""
 
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}:CsvExecutor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}:CsvExecutor")
     TYPE_NAME: ClassVar = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
     PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.csv")
     PATTERNS: ClassVar = ("*.csv",)
@@ -144,20 +137,20 @@ class CsvExampleGen(FileBasedExampleGen):
 class ImportExampleGen(FileBasedExampleGen):
     """TFRecords of tf.Examples, gzip or plain, split like those of CsvExampleGen."""
 
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}:ImportExecutor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}:ImportExecutor")
     TYPE_NAME: ClassVar = "tfx.components.example_gen.import_example_gen.component.ImportExampleGen"
     PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.decode")
     PATTERNS: ClassVar = ("*tfrecord*",)
 
     def __init__(
         self,
-        input_base: str | RuntimeParameter | None = None,
+        input_base: str | dsl.RuntimeParameter | None = None,
         input_config: InputConfig = None,
         output_config: OutputConfig = None,
         range_config: RangeConfig = None,
         payload_format: int = example_gen_pb2.FORMAT_TF_EXAMPLE,
         *,
-        input: Channel | str | None = None,
+        input: dsl.Channel | str | None = None,
         instance_name: str | None = None,
     ) -> None:
         """Declare the step; the arguments are those of FileBasedExampleGen.
@@ -190,7 +183,7 @@ class ImportExampleGen(FileBasedExampleGen):
 class ParquetExampleGen(FileBasedExampleGen):
     """Parquet files of numbers, text and lists of them, split like those of CsvExampleGen."""
 
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}:ParquetExecutor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}:ParquetExecutor")
     TYPE_NAME: ClassVar = "stoker.components.example_gen.ParquetExampleGen"
     PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.parquet")
     PATTERNS: ClassVar = ("*.parquet",)
@@ -199,7 +192,7 @@ class ParquetExampleGen(FileBasedExampleGen):
 class JsonExampleGen(FileBasedExampleGen):
     """Files with a JSON object in each line, gzip or plain, split like those of CsvExampleGen."""
 
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}:JsonExecutor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}:JsonExecutor")
     TYPE_NAME: ClassVar = "stoker.components.example_gen.JsonExampleGen"
     PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.json_lines")
     PATTERNS: ClassVar = ("*.jsonl", "*.ndjson", "*.json")
@@ -215,8 +208,8 @@ FORMATS: tuple[type[FileBasedExampleGen], ...] = (
 
 
 def _base(
-    input_base: str | RuntimeParameter | None, source: Channel | str | None
-) -> str | RuntimeParameter:
+    input_base: str | dsl.RuntimeParameter | None, source: dsl.Channel | str | None
+) -> str | dsl.RuntimeParameter:
     """The folder to read, however an edition of TFX spelled it."""
     if (input_base is None) == (source is None):
         raise ValueError("An ExampleGen needs `input_base`: the folder that holds its files.")
@@ -252,10 +245,10 @@ def parse_range(text: str | None) -> range_config_pb2.RangeConfig | None:
 
 
 def _default_output(
-    input_config: example_gen_pb2.Input | dict[str, Any] | RuntimeParameter,
+    input_config: example_gen_pb2.Input | dict[str, Any] | dsl.RuntimeParameter,
 ) -> example_gen_pb2.Output:
     """Two parts train and one part eval, unless the input is split already."""
-    if isinstance(input_config, RuntimeParameter):
+    if isinstance(input_config, dsl.RuntimeParameter):
         raise ValueError(
             "With a RuntimeParameter as input_config, give an output_config too: "
             "its default depends on how many splits the input has."

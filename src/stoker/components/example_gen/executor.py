@@ -10,6 +10,7 @@ import pyarrow as pa
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
+from stoker import dsl
 from stoker.artifacts import Examples
 from stoker.components.example_gen.component import output_split_names, parse_range
 from stoker.components.example_gen.spans import choose
@@ -18,7 +19,6 @@ from stoker.data.encode import Nulls, as_array, each, encode, encode_feature
 from stoker.data.input_files import fingerprint, matching_files
 from stoker.data.shards import Block, write_splits
 from stoker.data.tfrecord import read_record_blocks
-from stoker.dsl import Artifacts, BaseExecutor
 from stoker.dsl.proto import example_gen_pb2
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
@@ -30,7 +30,7 @@ Blocks = Iterator[Callable[[], Block]]
 _KEY_TYPES = [pa.large_list(pa.int64()), pa.large_list(pa.large_binary())]
 
 
-class _FileExecutor(BaseExecutor, abc.ABC):
+class _FileExecutor(dsl.BaseExecutor, abc.ABC):
     """Reads the files of each input split and writes the output splits."""
 
     @abc.abstractmethod
@@ -54,8 +54,8 @@ class _FileExecutor(BaseExecutor, abc.ABC):
 
     def Do(
         self,
-        input_dict: Artifacts,  # noqa: ARG002
-        output_dict: Artifacts,
+        input_dict: dsl.Artifacts,  # noqa: ARG002
+        output_dict: dsl.Artifacts,
         exec_properties: dict[str, Any],
     ) -> None:
         """Generate examples."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from stoker import dsl
 from stoker.artifacts import (
     Examples,
     ExampleStatistics,
@@ -16,17 +17,6 @@ from stoker.artifacts import (
     TransformGraph,
 )
 from stoker.components.rewriter import raw_examples
-from stoker.dsl import (
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-    RuntimeParameter,
-    UserCodeComponent,
-    check_one_of,
-    config_as_json,
-)
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.models.rewriting.targets import check_targets
 from stoker.task import Workers
@@ -36,36 +26,36 @@ __all__ = ["Trainer", "TrainerSpec"]
 _EXECUTORS = "stoker.components.trainer.executor:"
 
 
-class TrainerSpec(ComponentSpec):
+class TrainerSpec(dsl.ComponentSpec):
     """The Trainer's table."""
 
     INPUTS: ClassVar = {
-        "examples": ChannelParameter(type=Examples),
-        "transform_graph": ChannelParameter(type=TransformGraph, optional=True),
-        "schema": ChannelParameter(type=Schema, optional=True),
-        "base_model": ChannelParameter(type=Model, optional=True),
-        "hyperparameters": ChannelParameter(type=HyperParameters, optional=True),
-        "statistics": ChannelParameter(type=ExampleStatistics, optional=True),
-        "raw_examples": ChannelParameter(type=Examples, optional=True),
+        "examples": dsl.ChannelParameter(type=Examples),
+        "transform_graph": dsl.ChannelParameter(type=TransformGraph, optional=True),
+        "schema": dsl.ChannelParameter(type=Schema, optional=True),
+        "base_model": dsl.ChannelParameter(type=Model, optional=True),
+        "hyperparameters": dsl.ChannelParameter(type=HyperParameters, optional=True),
+        "statistics": dsl.ChannelParameter(type=ExampleStatistics, optional=True),
+        "raw_examples": dsl.ChannelParameter(type=Examples, optional=True),
     }
     OUTPUTS: ClassVar = {
-        "model": ChannelParameter(type=Model),
-        "model_run": ChannelParameter(type=ModelRun),
+        "model": dsl.ChannelParameter(type=Model),
+        "model_run": dsl.ChannelParameter(type=ModelRun),
     }
     PARAMETERS: ClassVar = {
-        "module_file": ExecutionParameter(type=str, optional=True),
-        "run_fn": ExecutionParameter(type=str, optional=True),
-        "trainer_fn": ExecutionParameter(type=str, optional=True),
-        "train_args": ExecutionParameter(type=TrainArgs, optional=True),
-        "eval_args": ExecutionParameter(type=EvalArgs, optional=True),
-        "custom_config": ExecutionParameter(type=str, optional=True),
-        "watch": ExecutionParameter(type=bool, optional=True),
-        "rewrite": ExecutionParameter(type=str, optional=True),
-        "workers": ExecutionParameter(type=str, optional=True),
+        "module_file": dsl.ExecutionParameter(type=str, optional=True),
+        "run_fn": dsl.ExecutionParameter(type=str, optional=True),
+        "trainer_fn": dsl.ExecutionParameter(type=str, optional=True),
+        "train_args": dsl.ExecutionParameter(type=TrainArgs, optional=True),
+        "eval_args": dsl.ExecutionParameter(type=EvalArgs, optional=True),
+        "custom_config": dsl.ExecutionParameter(type=str, optional=True),
+        "watch": dsl.ExecutionParameter(type=bool, optional=True),
+        "rewrite": dsl.ExecutionParameter(type=str, optional=True),
+        "workers": dsl.ExecutionParameter(type=str, optional=True),
     }
 
 
-class Trainer(UserCodeComponent):
+class Trainer(dsl.UserCodeComponent):
     """Trains a model with the user's own code.
 
     The code is a `run_fn(fn_args)` in `module_file`, or the function that `run_fn` names
@@ -80,29 +70,29 @@ class Trainer(UserCodeComponent):
 
     SPEC_CLASS: ClassVar = TrainerSpec
     FUNCTIONS: ClassVar = ("run_fn", "trainer_fn")
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(f"{_EXECUTORS}GenericExecutor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}GenericExecutor")
     TYPE_NAME: ClassVar = "tfx.components.trainer.component.Trainer"
     BASE_TYPE: ClassVar = "TRAIN"
     RESUMABLE: ClassVar = True
 
     def __init__(
         self,
-        statistics: Channel | None = None,
-        examples: Channel | None = None,
-        transformed_examples: Channel | None = None,
-        transform_graph: Channel | None = None,
-        schema: Channel | None = None,
-        base_model: Channel | None = None,
-        hyperparameters: Channel | None = None,
-        module_file: str | RuntimeParameter | None = None,
-        run_fn: str | RuntimeParameter | None = None,
-        train_args: TrainArgs | dict[str, Any] | RuntimeParameter | None = None,
-        eval_args: EvalArgs | dict[str, Any] | RuntimeParameter | None = None,
-        custom_config: dict[str, Any] | RuntimeParameter | None = None,
-        custom_executor_spec: ExecutorClassSpec | None = None,
+        statistics: dsl.Channel | None = None,
+        examples: dsl.Channel | None = None,
+        transformed_examples: dsl.Channel | None = None,
+        transform_graph: dsl.Channel | None = None,
+        schema: dsl.Channel | None = None,
+        base_model: dsl.Channel | None = None,
+        hyperparameters: dsl.Channel | None = None,
+        module_file: str | dsl.RuntimeParameter | None = None,
+        run_fn: str | dsl.RuntimeParameter | None = None,
+        train_args: TrainArgs | dict[str, Any] | dsl.RuntimeParameter | None = None,
+        eval_args: EvalArgs | dict[str, Any] | dsl.RuntimeParameter | None = None,
+        custom_config: dict[str, Any] | dsl.RuntimeParameter | None = None,
+        custom_executor_spec: dsl.ExecutorClassSpec | None = None,
         *,
-        trainer_fn: str | RuntimeParameter | None = None,
-        base_models: Channel | None = None,
+        trainer_fn: str | dsl.RuntimeParameter | None = None,
+        base_models: dsl.Channel | None = None,
         instance_name: str | None = None,
         keras: int | None = None,
         check: bool = True,
@@ -144,7 +134,7 @@ class Trainer(UserCodeComponent):
             retries: How often to start again after a failure. By default workers start again once,
                 and only if a process was lost.
         """
-        check_one_of("Trainer", module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
+        dsl.check_one_of("Trainer", module_file=module_file, run_fn=run_fn, trainer_fn=trainer_fn)
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
         self.ask_for_keras(keras)
@@ -161,7 +151,7 @@ class Trainer(UserCodeComponent):
             locals(),
             examples=chosen,
             base_model=base_model or base_models,
-            custom_config=config_as_json("Trainer", custom_config),
+            custom_config=dsl.config_as_json("Trainer", custom_config),
             raw_examples=None if raw is chosen else raw,
             watch=None if watch else False,
             rewrite=json.dumps(check_targets(rewrite)) if rewrite else None,
@@ -171,7 +161,7 @@ class Trainer(UserCodeComponent):
 
 
 def _check_for_another_python(
-    keras: int | None, executor: ExecutorClassSpec | None, workers: Workers | None
+    keras: int | None, executor: dsl.ExecutorClassSpec | None, workers: Workers | None
 ) -> None:
     if workers and workers.is_group:
         raise ValueError(
@@ -204,8 +194,10 @@ def _describe(workers: Workers) -> str:
 
 
 def _choose_examples(
-    examples: Channel | None, transformed_examples: Channel | None, transform_graph: Channel | None
-) -> Channel:
+    examples: dsl.Channel | None,
+    transformed_examples: dsl.Channel | None,
+    transform_graph: dsl.Channel | None,
+) -> dsl.Channel:
     if bool(examples) == bool(transformed_examples):
         raise ValueError(
             "Trainer needs exactly one of examples and transformed_examples, got "

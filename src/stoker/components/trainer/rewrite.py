@@ -7,8 +7,8 @@ from typing import Any
 
 from google.protobuf import json_format
 
+from stoker import dsl
 from stoker.components.rewriter import eval_files
-from stoker.dsl import Artifacts, BaseExecutor
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
 from stoker.models.check import ModelCheck
 from stoker.models.rewriting.targets import TARGETS, removed_on_failure, rewrite
@@ -17,11 +17,11 @@ from stoker.storage.layout import serving_model_path
 __all__ = ["CheckAndRewrite", "Rewrite"]
 
 
-class Rewrite(BaseExecutor):
+class Rewrite(dsl.BaseExecutor):
     """Rewrites the model that was trained, in a fresh process and before it is published."""
 
     def Do(
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Put each format into a folder of its own; if one fails, none is left."""
         (model,) = output_dict["model"]
@@ -43,7 +43,7 @@ class CheckAndRewrite(Rewrite):
     """Checks the model first."""
 
     def Do(
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Check the model, then rewrite it."""
         ModelCheck().Do(input_dict, output_dict, exec_properties)

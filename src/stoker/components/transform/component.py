@@ -3,6 +3,7 @@
 
 from typing import Any, ClassVar
 
+from stoker import dsl
 from stoker.artifacts import (
     ExampleAnomalies,
     Examples,
@@ -10,17 +11,6 @@ from stoker.artifacts import (
     Schema,
     TransformCache,
     TransformGraph,
-)
-from stoker.dsl import (
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-    RuntimeParameter,
-    UserCodeComponent,
-    check_one_of,
-    config_as_json,
 )
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
 
@@ -35,38 +25,38 @@ _STATISTICS = (
 )
 
 
-class TransformSpec(ComponentSpec):
+class TransformSpec(dsl.ComponentSpec):
     """The table of Transform."""
 
     INPUTS: ClassVar = {
-        "examples": ChannelParameter(type=Examples),
-        "schema": ChannelParameter(type=Schema),
-        "analyzer_cache": ChannelParameter(type=TransformCache, optional=True),
+        "examples": dsl.ChannelParameter(type=Examples),
+        "schema": dsl.ChannelParameter(type=Schema),
+        "analyzer_cache": dsl.ChannelParameter(type=TransformCache, optional=True),
     }
     OUTPUTS: ClassVar = {
-        "transform_graph": ChannelParameter(type=TransformGraph),
-        "transformed_examples": ChannelParameter(type=Examples, optional=True),
-        "updated_analyzer_cache": ChannelParameter(type=TransformCache, optional=True),
-        "pre_transform_schema": ChannelParameter(type=Schema, optional=True),
-        "pre_transform_stats": ChannelParameter(type=ExampleStatistics, optional=True),
-        "post_transform_schema": ChannelParameter(type=Schema, optional=True),
-        "post_transform_stats": ChannelParameter(type=ExampleStatistics, optional=True),
-        "post_transform_anomalies": ChannelParameter(type=ExampleAnomalies, optional=True),
+        "transform_graph": dsl.ChannelParameter(type=TransformGraph),
+        "transformed_examples": dsl.ChannelParameter(type=Examples, optional=True),
+        "updated_analyzer_cache": dsl.ChannelParameter(type=TransformCache, optional=True),
+        "pre_transform_schema": dsl.ChannelParameter(type=Schema, optional=True),
+        "pre_transform_stats": dsl.ChannelParameter(type=ExampleStatistics, optional=True),
+        "post_transform_schema": dsl.ChannelParameter(type=Schema, optional=True),
+        "post_transform_stats": dsl.ChannelParameter(type=ExampleStatistics, optional=True),
+        "post_transform_anomalies": dsl.ChannelParameter(type=ExampleAnomalies, optional=True),
     }
     PARAMETERS: ClassVar = {
-        "module_file": ExecutionParameter(type=str, optional=True),
-        "preprocessing_fn": ExecutionParameter(type=str, optional=True),
-        "stats_options_updater_fn": ExecutionParameter(type=str, optional=True),
-        "force_tf_compat_v1": ExecutionParameter(type=int, optional=True),
-        "custom_config": ExecutionParameter(type=str, optional=True),
-        "splits_config": ExecutionParameter(type=SplitsConfig, optional=True),
-        "disable_statistics": ExecutionParameter(type=int, optional=True),
+        "module_file": dsl.ExecutionParameter(type=str, optional=True),
+        "preprocessing_fn": dsl.ExecutionParameter(type=str, optional=True),
+        "stats_options_updater_fn": dsl.ExecutionParameter(type=str, optional=True),
+        "force_tf_compat_v1": dsl.ExecutionParameter(type=int, optional=True),
+        "custom_config": dsl.ExecutionParameter(type=str, optional=True),
+        "splits_config": dsl.ExecutionParameter(type=SplitsConfig, optional=True),
+        "disable_statistics": dsl.ExecutionParameter(type=int, optional=True),
         # Which outputs there are: an execution that lacks one of them is not the same.
-        "outputs": ExecutionParameter(type=str, optional=True),
+        "outputs": dsl.ExecutionParameter(type=str, optional=True),
     }
 
 
-class Transform(UserCodeComponent):
+class Transform(dsl.UserCodeComponent):
     """Learns a transformation from the examples, and applies it to them.
 
     The code is a `preprocessing_fn(inputs)`, or `preprocessing_fn(inputs, custom_config)`, in
@@ -87,26 +77,26 @@ class Transform(UserCodeComponent):
         "stoker.transform.examples_statistics",
     )
     USES_TENSORFLOW: ClassVar = True
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.transform.executor:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.transform.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.transform.component.Transform"
     BASE_TYPE: ClassVar = "TRANSFORM"
 
     def __init__(
         self,
-        examples: Channel | None = None,
-        schema: Channel | None = None,
-        module_file: str | RuntimeParameter | None = None,
-        preprocessing_fn: str | RuntimeParameter | None = None,
+        examples: dsl.Channel | None = None,
+        schema: dsl.Channel | None = None,
+        module_file: str | dsl.RuntimeParameter | None = None,
+        preprocessing_fn: str | dsl.RuntimeParameter | None = None,
         splits_config: SplitsConfig | dict[str, Any] | None = None,
-        analyzer_cache: Channel | None = None,
+        analyzer_cache: dsl.Channel | None = None,
         materialize: bool = True,
         disable_analyzer_cache: bool = False,
         force_tf_compat_v1: bool = False,
-        custom_config: dict[str, Any] | RuntimeParameter | None = None,
+        custom_config: dict[str, Any] | dsl.RuntimeParameter | None = None,
         disable_statistics: bool = False,
         stats_options_updater_fn: str | None = None,
         *,
-        input_data: Channel | None = None,
+        input_data: dsl.Channel | None = None,
         instance_name: str | None = None,
     ) -> None:
         """Declare the step.
@@ -133,7 +123,7 @@ class Transform(UserCodeComponent):
             input_data: An older name of `examples`.
             instance_name: An older way to name the step; `with_id` is today's.
         """
-        check_one_of("Transform", module_file=module_file, preprocessing_fn=preprocessing_fn)
+        dsl.check_one_of("Transform", module_file=module_file, preprocessing_fn=preprocessing_fn)
         if analyzer_cache and disable_analyzer_cache:
             raise ValueError("Transform takes analyzer_cache or disable_analyzer_cache, not both.")
         _check_splits(splits_config)
@@ -146,7 +136,7 @@ class Transform(UserCodeComponent):
             locals(),
             examples=examples or input_data,
             force_tf_compat_v1=int(force_tf_compat_v1),
-            custom_config=config_as_json("Transform", custom_config),
+            custom_config=dsl.config_as_json("Transform", custom_config),
             disable_statistics=int(disable_statistics),
             outputs=" ".join(key for key in TransformSpec.OUTPUTS if key not in left_out),
         )

@@ -8,8 +8,8 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 import stoker.transform
+from stoker import dsl
 from stoker.components.transform.make_job import make_job
-from stoker.dsl import Artifacts, BaseBeamExecutor
 from stoker.transform.engine_choice import choose_engine
 from stoker.transform.example_batches import read_share, write_share
 from stoker.transform.job import TransformJob
@@ -22,11 +22,11 @@ __all__ = ["Executor"]
 _ENGINE = os.path.dirname(os.path.abspath(stoker.transform.__file__))
 
 
-class Executor(BaseBeamExecutor):
+class Executor(dsl.BaseBeamExecutor):
     """Runs a user's preprocessing_fn on the local engine, or on Apache Beam."""
 
     def Do(
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Transform."""
         from stoker.transform.examples_statistics import write_all_statistics

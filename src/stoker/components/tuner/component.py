@@ -3,6 +3,7 @@
 
 from typing import Any, ClassVar
 
+from stoker import dsl
 from stoker.artifacts import (
     Examples,
     HyperParameters,
@@ -11,17 +12,6 @@ from stoker.artifacts import (
     TransformGraph,
     TunerResults,
 )
-from stoker.dsl import (
-    Channel,
-    ChannelParameter,
-    ComponentSpec,
-    ExecutionParameter,
-    ExecutorClassSpec,
-    RuntimeParameter,
-    UserCodeComponent,
-    check_one_of,
-    config_as_json,
-)
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.training.tuning import TunerFnResult
@@ -29,30 +19,30 @@ from stoker.training.tuning import TunerFnResult
 __all__ = ["Tuner", "TunerFnResult", "TunerSpec"]
 
 
-class TunerSpec(ComponentSpec):
+class TunerSpec(dsl.ComponentSpec):
     """The Tuner's table."""
 
     INPUTS: ClassVar = {
-        "examples": ChannelParameter(type=Examples),
-        "schema": ChannelParameter(type=Schema, optional=True),
-        "transform_graph": ChannelParameter(type=TransformGraph, optional=True),
-        "base_model": ChannelParameter(type=Model, optional=True),
+        "examples": dsl.ChannelParameter(type=Examples),
+        "schema": dsl.ChannelParameter(type=Schema, optional=True),
+        "transform_graph": dsl.ChannelParameter(type=TransformGraph, optional=True),
+        "base_model": dsl.ChannelParameter(type=Model, optional=True),
     }
     OUTPUTS: ClassVar = {
-        "best_hyperparameters": ChannelParameter(type=HyperParameters),
-        "tuner_results": ChannelParameter(type=TunerResults),
+        "best_hyperparameters": dsl.ChannelParameter(type=HyperParameters),
+        "tuner_results": dsl.ChannelParameter(type=TunerResults),
     }
     PARAMETERS: ClassVar = {
-        "module_file": ExecutionParameter(type=str, optional=True),
-        "tuner_fn": ExecutionParameter(type=str, optional=True),
-        "train_args": ExecutionParameter(type=TrainArgs, optional=True),
-        "eval_args": ExecutionParameter(type=EvalArgs, optional=True),
-        "tune_args": ExecutionParameter(type=TuneArgs, optional=True),
-        "custom_config": ExecutionParameter(type=str, optional=True),
+        "module_file": dsl.ExecutionParameter(type=str, optional=True),
+        "tuner_fn": dsl.ExecutionParameter(type=str, optional=True),
+        "train_args": dsl.ExecutionParameter(type=TrainArgs, optional=True),
+        "eval_args": dsl.ExecutionParameter(type=EvalArgs, optional=True),
+        "tune_args": dsl.ExecutionParameter(type=TuneArgs, optional=True),
+        "custom_config": dsl.ExecutionParameter(type=str, optional=True),
     }
 
 
-class Tuner(UserCodeComponent):
+class Tuner(dsl.UserCodeComponent):
     """Searches for the best hyperparameters with KerasTuner.
 
     The code is a `tuner_fn(fn_args)` in `module_file`, or the function that `tuner_fn` names
@@ -68,21 +58,21 @@ class Tuner(UserCodeComponent):
     USES_TENSORFLOW: ClassVar = True
     RESUMABLE: ClassVar = True
     PACE_PARAMETERS: ClassVar = ("tune_args",)
-    EXECUTOR_SPEC: ClassVar = ExecutorClassSpec("stoker.components.tuner.executor:Executor")
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.tuner.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.tuner.component.Tuner"
 
     def __init__(
         self,
-        examples: Channel | None = None,
-        schema: Channel | None = None,
-        transform_graph: Channel | None = None,
-        base_model: Channel | None = None,
-        module_file: str | RuntimeParameter | None = None,
-        tuner_fn: str | RuntimeParameter | None = None,
-        train_args: TrainArgs | dict[str, Any] | RuntimeParameter | None = None,
-        eval_args: EvalArgs | dict[str, Any] | RuntimeParameter | None = None,
-        tune_args: TuneArgs | dict[str, Any] | RuntimeParameter | None = None,
-        custom_config: dict[str, Any] | RuntimeParameter | None = None,
+        examples: dsl.Channel | None = None,
+        schema: dsl.Channel | None = None,
+        transform_graph: dsl.Channel | None = None,
+        base_model: dsl.Channel | None = None,
+        module_file: str | dsl.RuntimeParameter | None = None,
+        tuner_fn: str | dsl.RuntimeParameter | None = None,
+        train_args: TrainArgs | dict[str, Any] | dsl.RuntimeParameter | None = None,
+        eval_args: EvalArgs | dict[str, Any] | dsl.RuntimeParameter | None = None,
+        tune_args: TuneArgs | dict[str, Any] | dsl.RuntimeParameter | None = None,
+        custom_config: dict[str, Any] | dsl.RuntimeParameter | None = None,
         *,
         instance_name: str | None = None,
         keras: int | None = None,
@@ -105,11 +95,11 @@ class Tuner(UserCodeComponent):
             instance_name: An older way to name the step; `with_id` is today's.
             keras: 2 or 3, where the imports of the module should not decide.
         """
-        check_one_of("Tuner", module_file=module_file, tuner_fn=tuner_fn)
+        dsl.check_one_of("Tuner", module_file=module_file, tuner_fn=tuner_fn)
         _check_tune_args(tune_args)
         self.ask_for_keras(keras)
         spec = TunerSpec.from_arguments(
-            locals(), custom_config=config_as_json("Tuner", custom_config)
+            locals(), custom_config=dsl.config_as_json("Tuner", custom_config)
         )
         super().__init__(spec, instance_name=instance_name)
 

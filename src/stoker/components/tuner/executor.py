@@ -8,9 +8,9 @@ from typing import Any
 
 from google.protobuf import json_format
 
+from stoker import dsl
 from stoker.any_python.processes import may_fork
 from stoker.artifacts import Artifact
-from stoker.dsl import Artifacts, BaseExecutor
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.errors import StepFailed
 from stoker.storage.layout import TUNER_RESULTS_FILE
@@ -28,11 +28,11 @@ BEST_HYPERPARAMETERS_FILE = "best_hyperparameters.txt"
 PLOT_FILE = "search.html"
 
 
-class Executor(BaseExecutor):
+class Executor(dsl.BaseExecutor):
     """Calls `tuner_fn(fn_args)`, runs the search that it returns, and keeps the best of it."""
 
     def Do(
-        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Tune."""
         # What KerasTuner knows about the trials lies where the next attempt finds it.
@@ -71,7 +71,7 @@ def _search(job: Job, num_parallel_trials: int) -> Watched:
     return search_here(job)
 
 
-def _write(watched: Watched, output_dict: Artifacts) -> None:
+def _write(watched: Watched, output_dict: dsl.Artifacts) -> None:
     search = watched.search
     (best,) = watched.tuner.get_best_hyperparameters(1)
     config = json.dumps(best.get_config())
