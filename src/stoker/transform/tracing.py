@@ -35,7 +35,7 @@ class Traced:
     tmp_dir: str
     compat_v1: bool
     specs: Mapping[str, tf.TypeSpec]
-    graph: tf.LoadedGraph
+    graph: tf.Graph
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     analyzers: tuple[nodes.ValueNode, ...]
