@@ -13,6 +13,8 @@
 Bad arguments are `ValueError` or `TypeError`, as everywhere in Python.
 """
 
+from stoker.any_python.failures import NothingWritten, StokerError
+
 __all__ = [
     "BadData",
     "MissingPart",
@@ -23,10 +25,6 @@ __all__ = [
     "StokerError",
     "StoreError",
 ]
-
-
-class StokerError(Exception):
-    """The base of every error that a failed run raises."""
 
 
 class StepFailed(StokerError):
@@ -45,10 +43,6 @@ class StepFailed(StokerError):
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows below the user's traceback: not the runner's own."""
         return [f"{type(self).__name__}: {self}"]
-
-
-class NothingWritten(StokerError):
-    """A step ended without writing an output that it owes."""
 
 
 class ModelRejected(StokerError):

@@ -1,4 +1,4 @@
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))  # for guest_process.py
+sys.path.insert(0, str(pathlib.Path(__file__).parent))  # for bare_process.py

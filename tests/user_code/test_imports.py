@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stoker.user_code.imports import find_module, package_of, scan
+from stoker.any_python.modules import package_of
+from stoker.user_code.imports import find_module, scan
 
 
 def files_of(module_file, import_paths=()):

@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in another interpreter, where there is no Stoker: Python 3.7, standard library only.
+"""What workers need in any interpreter, from Python 3.7 on, with the standard library only.
 
-start.py             where the interpreter starts; this folder is its package stoker_guest
-processes.py         forks that end with their parent and bring their errors home
-worker.py            one Task runs in a process of its own and becomes an Outcome
-training.py          the Trainer: run_fn, or trainer_fn and its Estimator
-estimator.py         train, evaluate and export an Estimator
-eval_export.py       tfma.export: the EvalSavedModel
-modules.py           loads the user's module, with what lies beside it
+The rest of Stoker imports it as usual. Another interpreter, where there is no Stoker, starts
+start.py, and has this folder as the package stoker_any_python.
+
 fn_args.py           FnArgs and DataAccessor
-dataset.py           examples to a tf.data.Dataset, for the DataAccessor
-files.py             fileio, io_utils and path_utils
-stand_ins.py         what user code imports from tfx, tfx_bsl and TFMA, where those are missing
+modules.py           loads the user's module, with what lies beside it, and finds the function in it
+training.py          calls run_fn, or trains the Estimator of trainer_fn
+estimator.py         trains, evaluates and exports an Estimator
+eval_export.py       tfma.export: the EvalSavedModel
+layout.py            where things lie inside an artifact's directory
+fileio.py, io_utils.py, path_utils.py  TFX's modules of these names
+processes.py         forks that end with their parent and bring their errors home
 failures.py          what went wrong, with the user's own traceback
+flags.py             the program's absl flags in its workers
+logs.py              what libraries log and nobody wants to read
+
+Only in another interpreter:
+
+start.py             where it starts
+worker.py            one Task runs in a process of its own
+trainer_task.py      a Trainer's Task becomes an Outcome
+dataset.py           examples to a tf.data.Dataset, for the DataAccessor
+absent_packages.py   what user code imports from tfx, tfx_bsl and TFMA, where those are missing
 """

@@ -1,26 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Estimator Trainer in another interpreter: it trains, evaluates and exports.
+"""The Estimator Trainer: `trainer_fn` says what to train, and this trains, evaluates and exports.
 
-trainer_fn(fn_args, schema) ─▶ estimator, train_spec, eval_spec, eval_input_receiver_fn
+    trainer_fn(fn_args, schema) ─▶ estimator, train_spec, eval_spec, eval_input_receiver_fn
 
-<model_run>/Format-Serving/                            checkpoints, events
-<model_run>/Format-Serving/export/<name>/<time>/ ────▶ <model>/Format-Serving/
-<model_run>/Format-TFMA/<time>/ ─────────────────────▶ <model>/Format-TFMA/
+    <model_run>/Format-Serving/                            checkpoints and events
+    <model_run>/Format-Serving/export/<name>/<time>/ ────▶ <model>/Format-Serving/
+    <model_run>/Format-TFMA/<time>/ ─────────────────────▶ <model>/Format-TFMA/
+
+In a TF_CONFIG cluster every process comes here, and only the chief writes the model. It is the
+evaluator, though, that runs the exporter: the chief waits for its last export.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+import time
+import traceback
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from .eval_export import export_eval_savedmodel
 from .failures import NothingWritten
-from .files import SchemaReader, copy_dir, eval_model_dir, serving_model_dir
 from .fn_args import FnArgs
+from .io_utils import copy_dir
+from .layout import eval_model_dir, serving_model_dir
 
+__all__ = ["train_estimator"]
+
+_LAST_EXPORT_DONE = "last_export_done"
+_PATIENCE_SECONDS = 600.0
+_LOOK_SECONDS = 0.5
 _WANTED = {
-    "estimator": "a tf.estimator.Estimator",
+    "estimator": "the tf.estimator.Estimator to train",
     "train_spec": "a tf.estimator.TrainSpec",
     "eval_spec": "a tf.estimator.EvalSpec with one exporter",
     "eval_input_receiver_fn": "a function that returns tfma.export.EvalInputReceiver(features=…, "
@@ -28,90 +39,179 @@ _WANTED = {
 }
 
 
-def train_estimator(trainer_fn: Callable[..., Any], fn_args: FnArgs) -> None:
-    """Train what `trainer_fn` returns, and write both models where `fn_args` says."""
-    schema = _schema(fn_args)
-    run_dir = str(fn_args.model_run_dir or fn_args.working_dir)
-    told = replace(
-        fn_args,
-        serving_model_dir=serving_model_dir(run_dir),
-        eval_model_dir=eval_model_dir(run_dir),
-    )
-    training = _checked(trainer_fn(told, schema))
-    estimator, eval_spec = training["estimator"], training["eval_spec"]
-    exporter = _only_exporter(eval_spec, training["train_spec"].max_steps)
-    import tensorflow as tf
-
-    tf.estimator.train_and_evaluate(estimator, training["train_spec"], eval_spec)
-    if not estimator.config.is_chief:
-        print(f"This is the {estimator.config.task_type}: the chief writes the model.", flush=True)
-        return
-    eval_model = export_eval_savedmodel(
-        estimator=estimator,
-        export_dir_base=str(told.eval_model_dir),
-        eval_input_receiver_fn=training["eval_input_receiver_fn"],
-    )
-    copy_dir(_exported(estimator, exporter), str(fn_args.serving_model_dir))
-    copy_dir(eval_model, str(fn_args.eval_model_dir))
-
-
-def _schema(fn_args: FnArgs) -> Any:
+def train_estimator(
+    trainer_fn: Callable[..., Any], fn_args: FnArgs, read_schema: Callable[[str], Any]
+) -> None:
+    """Train what `trainer_fn` returns; on the chief, write both models where `fn_args` says."""
     if not fn_args.schema_path:
         raise ValueError(
             "trainer_fn(fn_args, schema) is given the schema of the examples, and this Trainer has "
             "none. Give it one: Trainer(schema=schema_gen.outputs['schema'], …)."
         )
-    return SchemaReader().read(fn_args.schema_path)
+    run_dir = str(fn_args.model_run_dir or fn_args.working_dir)
+    own_args = replace(
+        fn_args,
+        serving_model_dir=serving_model_dir(run_dir),
+        eval_model_dir=eval_model_dir(run_dir),
+    )
+    training = _Training.of(trainer_fn(own_args, read_schema(fn_args.schema_path)))
+    training.check()
+    training.run(mark=os.path.join(run_dir, _LAST_EXPORT_DONE))
+    if not training.estimator.config.is_chief:
+        print(f"This is the {training.role}: the chief writes the model.", flush=True)
+        return
+    eval_model = export_eval_savedmodel(
+        estimator=training.estimator,
+        export_dir_base=str(own_args.eval_model_dir),
+        eval_input_receiver_fn=training.eval_input_receiver_fn,
+    )
+    copy_dir(training.find_export(), str(fn_args.serving_model_dir))
+    copy_dir(eval_model, str(fn_args.eval_model_dir))
 
 
-def _checked(returned: Any) -> dict[str, Any]:
-    """What `trainer_fn` returned, if it is all there."""
-    found = returned if isinstance(returned, dict) else {}
-    for name, what in _WANTED.items():
-        if found.get(name) is None:
+@dataclass(frozen=True)
+class _Training:
+    """What `trainer_fn` returned."""
+
+    estimator: Any
+    train_spec: Any
+    eval_spec: Any
+    eval_input_receiver_fn: Callable[[], Any]
+
+    @classmethod
+    def of(cls, returned: Any) -> _Training:
+        """The parts by name; what is missing is named."""
+        found = returned if isinstance(returned, dict) else {}
+        for name, what in _WANTED.items():
+            if found.get(name) is None:
+                raise ValueError(
+                    f"trainer_fn should return a dict with {', '.join(map(repr, _WANTED))}, and "
+                    f"returned {_describe(returned)}. Add {name!r}: {what}."
+                )
+        return cls(**{name: found[name] for name in _WANTED})
+
+    @property
+    def role(self) -> str:
+        """What this process is in its cluster."""
+        return str(self.estimator.config.task_type)
+
+    @property
+    def in_cluster(self) -> bool:
+        """Whether an evaluator, not this process, exports."""
+        return bool(self.estimator.config.cluster_spec) and self.role != "master"
+
+    def check(self) -> None:
+        """Refuse, before hours of training, what cannot end in one exported model."""
+        exporters = [exporter.name for exporter in self.eval_spec.exporters]
+        if len(exporters) != 1:
             raise ValueError(
-                f"trainer_fn should return a dict with {', '.join(map(repr, _WANTED))}, and "
-                f"returned {_described(returned)}. Add {name!r}: {what}."
+                "The Trainer publishes what one exporter writes, and the EvalSpec has "
+                f"{' and '.join(map(repr, exporters)) or 'none'}. Give it one: EvalSpec(exporters="
+                "[tf.estimator.FinalExporter('name', serving_input_receiver_fn)], …)."
             )
-    return found
+        ends_itself = type(self.eval_spec.exporters[0]).__name__ != "FinalExporter"
+        if self.train_spec.max_steps is None and (self.in_cluster or not ends_itself):
+            raise ValueError(
+                "The last export is the one after the last of TrainSpec's max_steps, which is "
+                "None. Give the Trainer train_args=TrainArgs(num_steps=…), and "
+                "TrainSpec(max_steps=fn_args.train_steps, …)."
+            )
+
+    def run(self, mark: str) -> None:
+        """Train and evaluate; with an evaluator elsewhere, until `mark` says that it exported."""
+        (exporter,) = self.eval_spec.exporters
+        eval_spec = self.eval_spec._replace(exporters=(_MarkingExporter(exporter, mark),))
+        try:
+            while not self._do_part(eval_spec):
+                print("The chief has deleted the checkpoint being evaluated: on to the newest.")
+        except ValueError as error:
+            if _is_from_warm_start(error):
+                raise _explain_other_shape(error) from error
+            raise
+        if self.role == "chief":
+            limit = eval_spec.start_delay_secs + eval_spec.throttle_secs + _PATIENCE_SECONDS
+            _wait_for(mark, limit)
+        if self.estimator.config.is_chief and os.path.exists(mark):
+            os.remove(mark)
+
+    def _do_part(self, eval_spec: Any) -> bool:
+        """Do this process's part; False if an evaluator lost the checkpoint that it was reading."""
+        import tensorflow as tf
+
+        before = self.estimator.latest_checkpoint()
+        try:
+            tf.estimator.train_and_evaluate(self.estimator, self.train_spec, eval_spec)
+        except (ValueError, tf.errors.NotFoundError):
+            if self.role != "evaluator" or self.estimator.latest_checkpoint() == before:
+                raise
+            return False
+        return True
+
+    def find_export(self) -> str:
+        """The newest folder that the exporter wrote."""
+        (exporter,) = self.eval_spec.exporters
+        folder = os.path.join(self.estimator.model_dir, "export", exporter.name)
+        found = os.listdir(folder) if os.path.isdir(folder) else []
+        times = sorted((name for name in found if name.isdecimal()), key=int)
+        if not times:
+            raise NothingWritten(
+                f"The training ended, but its exporter {exporter.name!r} wrote nothing to "
+                f"{folder}. Did the training data end before max_steps="
+                f"{self.train_spec.max_steps}? Then repeat it in the input_fn, or ask for fewer "
+                "steps."
+            )
+        if len(times) > 1:
+            print(f"{exporter.name!r} exported {len(times)} models: the last one is published.")
+        return os.path.join(folder, times[-1])
 
 
-def _described(returned: Any) -> str:
+class _MarkingExporter:
+    """The user's exporter, which leaves a file when it has exported for the last time."""
+
+    def __init__(self, exporter: Any, mark: str) -> None:
+        self.name = exporter.name
+        self._exporter = exporter
+        self._mark = mark
+
+    def export(self, *args: Any, is_the_final_export: bool, **kwargs: Any) -> Any:
+        """Export, as TensorFlow asks for after an evaluation."""
+        result = self._exporter.export(*args, is_the_final_export=is_the_final_export, **kwargs)
+        if is_the_final_export:
+            os.makedirs(os.path.dirname(self._mark), exist_ok=True)
+            with open(self._mark, "wb"):
+                pass
+        return result
+
+
+def _is_from_warm_start(error: ValueError) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(frame.filename.endswith("warm_starting_util.py") for frame in frames)
+
+
+def _explain_other_shape(error: ValueError) -> ValueError:
+    why = str(error).partition(" {")[0].rstrip(".")  # without the checkpoint's whole content
+    return ValueError(
+        f"warm_start_from is a model of another shape: {why}. Build the estimator without it this "
+        "time, or take over what fits: warm_start_from=tf.estimator.WarmStartSettings(path, "
+        "vars_to_warm_start=[…])."
+    )
+
+
+def _wait_for(mark: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    if not os.path.exists(mark):
+        print("The training is done; the chief waits for the evaluator's export.", flush=True)
+    while not os.path.exists(mark):
+        if time.monotonic() > deadline:
+            raise NothingWritten(
+                f"The evaluator has exported no model within {seconds:.0f} s after the training. "
+                'Start one process with the task {"type": "evaluator", "index": 0} in TF_CONFIG, '
+                "on the same files."
+            )
+        time.sleep(_LOOK_SECONDS)
+
+
+def _describe(returned: Any) -> str:
     if not isinstance(returned, dict):
         return f"{returned!r}"
     return f"one with {', '.join(map(repr, returned)) or 'nothing in it'}"
-
-
-def _only_exporter(eval_spec: Any, max_steps: int | None) -> Any:
-    """The exporter; refuses, before hours of training, what cannot end in one exported model."""
-    names = [exporter.name for exporter in eval_spec.exporters]
-    if len(names) != 1:
-        raise ValueError(
-            "The Trainer publishes what one exporter writes, and the EvalSpec has "
-            f"{' and '.join(map(repr, names)) or 'none'}. Give it one: EvalSpec(exporters="
-            "[tf.estimator.FinalExporter('name', serving_input_receiver_fn)], …)."
-        )
-    exporter = eval_spec.exporters[0]
-    if max_steps is None and type(exporter).__name__ == "FinalExporter":
-        raise ValueError(
-            "The last export is the one after the last of TrainSpec's max_steps, which is None. "
-            "Give the Trainer train_args=TrainArgs(num_steps=…), and "
-            "TrainSpec(max_steps=fn_args.train_steps, …)."
-        )
-    return exporter
-
-
-def _exported(estimator: Any, exporter: Any) -> str:
-    """The newest folder that the exporter wrote."""
-    folder = os.path.join(estimator.model_dir, "export", exporter.name)
-    found = os.listdir(folder) if os.path.isdir(folder) else []
-    times = sorted((name for name in found if name.isdecimal()), key=int)
-    if not times:
-        raise NothingWritten(
-            f"The training ended, but its exporter {exporter.name!r} wrote nothing to {folder}. "
-            "Did the training data end before max_steps? Then repeat it in the input_fn, or ask "
-            "for fewer steps."
-        )
-    if len(times) > 1:
-        print(f"{exporter.name!r} exported {len(times)} models: the last one is published.")
-    return os.path.join(folder, times[-1])

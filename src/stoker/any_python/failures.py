@@ -7,41 +7,51 @@ import os
 import sys
 import traceback
 
+__all__ = ["HERE", "NothingWritten", "StokerError", "describe", "missing_module_hint"]
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class NothingWritten(Exception):
-    """The user's code ended without writing a model."""
+class StokerError(Exception):
+    """The base of every error that a failed run raises."""
 
 
-def describe(error: BaseException) -> dict[str, str]:
-    """An error as the fields of a Failure."""
+class NothingWritten(StokerError):
+    """A step ended without writing an output that it owes."""
+
+
+def describe(error: BaseException, *, ours: str = HERE, hint: str = "") -> dict[str, str]:
+    """An error as the fields of a Failure; `ours` is the folder whose frames are not shown."""
     return {
         "kind": type(error).__name__,
         "message": str(error) or type(error).__name__,
-        "traceback": _users_traceback(error),
-        "hint": _hint(error),
+        "traceback": _users_traceback(error, ours),
+        "hint": hint,
     }
 
 
-def _users_traceback(error: BaseException) -> str:
-    """The traceback from the first line that is not ours; none for what we raise for users."""
+def _users_traceback(error: BaseException, ours: str) -> str:
+    """The traceback from the first line that is not ours; none for errors that we raise for users.
+
+    A syntax error has no frame in the user's file, but its text names the file and the line.
+    """
     frames = error.__traceback__
-    while frames and _is_ours(frames.tb_frame.f_code.co_filename):
+    while frames and _is_ours(frames.tb_frame.f_code.co_filename, ours):
         frames = frames.tb_next
     if frames is None:
         if isinstance(error, SyntaxError):
             return "".join(traceback.format_exception_only(type(error), error))
-        if isinstance(error, (NothingWritten, ValueError, TypeError)):
+        if isinstance(error, (StokerError, ValueError, TypeError)):
             return ""
     return "".join(traceback.format_exception(type(error), error, frames or error.__traceback__))
 
 
-def _is_ours(filename: str) -> bool:
-    return filename.startswith(HERE + os.sep) or "importlib" in filename
+def _is_ours(filename: str, ours: str) -> bool:
+    return filename.startswith(ours + os.sep) or "importlib" in filename
 
 
-def _hint(error: BaseException) -> str:
+def missing_module_hint(error: BaseException) -> str:
+    """Where to install a package that this interpreter lacks, or an empty string."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return (
             f"{error.name} is not in {sys.executable}. If it is a package, install it there: "

@@ -1,48 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FnArgs and DataAccessor in another interpreter: the same fields as there are at home."""
+"""FnArgs: everything that a user's `run_fn` is told, and nothing else."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Callable, NamedTuple
 
-from . import dataset
+__all__ = ["DataAccessor", "FnArgs"]
 
 
 class DataAccessor(NamedTuple):
-    """Ways to read examples."""
+    """Ways to read examples, whatever way they are stored."""
 
     tf_dataset_factory: Callable[..., Any]
+    """(file_patterns, TensorFlowDatasetOptions, schema) to a tf.data.Dataset."""
     record_batch_factory: Callable[..., Any]
+    """(file_patterns, RecordBatchesOptions, schema) to an iterator of Arrow record batches."""
     data_view_decode_fn: Callable[..., Any] | None = None
 
 
 @dataclass
 class FnArgs:
-    """What the user's function is told; every field may be missing, and may be set."""
+    """What `run_fn` is told; every field may be missing, and may be set."""
 
     working_dir: str | None = None
     train_files: list[str] | None = None
+    """Patterns of the files to train on, one per artifact and split."""
     eval_files: list[str] | None = None
     train_steps: int | None = None
+    """None if the pipeline names no number of steps."""
     eval_steps: int | None = None
     schema_path: str | None = None
     schema_file: str | None = None
+    """The old name of `schema_path`."""
     transform_graph_path: str | None = None
     transform_output: str | None = None
+    """The old name of `transform_graph_path`."""
     data_accessor: DataAccessor | None = None
     serving_model_dir: str | None = None
     eval_model_dir: str | None = None
     model_run_dir: str | None = None
     base_model: str | None = None
     base_models: list[str] | None = None
+    """The old form of `base_model`: a list, empty if there is none."""
     hyperparameters: dict[str, Any] | None = None
     custom_config: dict[str, Any] | None = None
     num_examples: dict[str, int] | None = None
+    """The number of examples by split, where statistics are given."""
     checkpoint_dir: str | None = None
-
-
-def make_fn_args(fields: dict[str, Any]) -> FnArgs:
-    """FnArgs from what crossed the border, which a data accessor cannot."""
-    accessor = DataAccessor(dataset.tf_dataset_factory, dataset.record_batch_factory)
-    return FnArgs(data_accessor=accessor, **fields)
+    """The same directory whenever the same work is tried again; gone when it is published."""

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the user's module in another interpreter, with what lies beside it importable."""
+"""Loads the user's module, with what lies beside it importable, and finds the function in it.
+
+What the user's own code raises while it loads passes through untouched.
+"""
 
 from __future__ import annotations
 
@@ -8,101 +11,221 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from importlib.machinery import PathFinder
-from types import ModuleType
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
 from typing import Any, Callable, Mapping, Sequence
 
 from .failures import HERE
+from .flags import fill_in_flags
 
+__all__ = [
+    "PIPELINE_MODULE",
+    "execute_file",
+    "find_function",
+    "is_installed",
+    "is_standard",
+    "load_dotted",
+    "load_module_file",
+    "load_named",
+    "loaded_files",
+    "package_of",
+    "put_first_on_sys_path",
+]
 
-def load_function(
-    parameters: Mapping[str, Any], names: Sequence[str]
-) -> tuple[str, Callable[..., Any]]:
-    """The user's function and which of `names` it is: in module_file, or at a dotted path."""
-    for name in names:
-        if parameters.get(name):
-            return name, _load_dotted(parameters[name])
-    module_file = parameters["module_file"]
-    module = load_module_file(module_file)
-    for name in names:
-        if hasattr(module, name):
-            return name, _callable(getattr(module, name), f"{name} in {module_file}")
-    wanted = " or ".join(names)
-    raise ValueError(f"{module_file} defines no {wanted}. Define {wanted} there.")
+PIPELINE_MODULE = "__stoker_main__"
+"""The name under which a worker loads a pipeline file."""
+
+_OURS = ("stoker", "tfx")
+_STANDARD_LIBRARY = str(sysconfig.get_path("stdlib")) + os.sep
 
 
 def load_module_file(path: str) -> ModuleType:
-    """The module in a file; one in a package gets its dotted name there."""
+    """The module in a file, with what lies beside it importable.
+
+    A file in a package gets its dotted name there, and its relative imports work.
+    """
     file = os.path.abspath(path)
     if not os.path.isfile(file):
         raise ValueError(f"There is no module file {file}. Check module_file.")
-    root, dotted_name = _package_of(file)
-    folder = os.path.dirname(file)
-    if _is_taken(dotted_name.partition(".")[0], (root, folder)):
-        # The file of a module called keras.py must not be what `import keras` finds.
-        dotted_name = f"{os.path.splitext(os.path.basename(file))[0]}__module_file"
-        sys.path[:] = [path for path in sys.path if path != folder] + [folder]
-    else:
-        first = list(dict.fromkeys([folder, root]))
-        sys.path[:] = first + [path for path in sys.path if path not in first]
-    return _execute(dotted_name, file)
+    root, dotted_name = package_of(file)
+    put_first_on_sys_path(os.path.dirname(file), root)
+    if "." in dotted_name and _is_free(dotted_name.partition(".")[0], root):
+        parent, _, name = dotted_name.rpartition(".")
+        package = importlib.import_module(parent)
+        module = execute_file(dotted_name, file)
+        setattr(package, name, module)
+        return module
+    return execute_file(_choose_name(file), file)
 
 
-def loaded_files() -> list[str]:
-    """The user's own files that this process has loaded as modules."""
-    found = set()
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if file and not _is_installed(os.path.abspath(file)):
-            found.add(os.path.abspath(file))
-    return sorted(found)
+def load_named(
+    parameters: Mapping[str, Any],
+    names: Sequence[str],
+    load: Callable[[str], ModuleType] = load_module_file,
+) -> tuple[str, Callable[..., Any]]:
+    """The user's function and which of `names` it is: at a dotted path, or in module_file."""
+    for name in names:
+        if parameters.get(name):
+            return name, load_dotted(parameters[name])
+    module_file = parameters.get("module_file")
+    if not module_file:
+        raise ValueError(f"The step needs a module_file, or a dotted {' or '.join(names)}.")
+    return find_function(load(module_file), names, module_file)
 
 
-def _load_dotted(path: str) -> Callable[..., Any]:
+def find_function(
+    module: ModuleType, names: Sequence[str], module_file: str
+) -> tuple[str, Callable[..., Any]]:
+    """The first of `names` that a module defines, with the function itself."""
+    fill_in_flags()
+    for name in names:
+        if hasattr(module, name):
+            return name, _check_callable(getattr(module, name), f"{name} in {module_file}")
+    wanted = " or ".join(names)
+    raise ValueError(
+        f"{module_file} defines no {wanted}; {_describe_content(module)} Define {wanted} there."
+    )
+
+
+def load_dotted(path: str) -> Callable[..., Any]:
+    """The function at `package.module.function`."""
     module_name, _, name = path.rpartition(".")
+    if not module_name:
+        raise ValueError(f"{path!r} names no module. Write it as 'package.module.function'.")
     module = importlib.import_module(module_name)
+    fill_in_flags()
     if not hasattr(module, name):
-        raise ValueError(f"{module_name} defines no {name}.")
-    return _callable(getattr(module, name), path)
+        raise ValueError(f"{module_name} defines no {name}; {_describe_content(module)}")
+    return _check_callable(getattr(module, name), path)
 
 
-def _callable(found: Any, what: str) -> Callable[..., Any]:
-    if not callable(found):
-        raise ValueError(f"{what} is not a function but {type(found).__name__}: {found!r}.")
-    function: Callable[..., Any] = found
-    return function
+def package_of(module_file: str | os.PathLike[str]) -> tuple[str, str]:
+    """Where a file's outermost package lies, and the file's dotted name from there.
 
-
-def _package_of(file: str) -> tuple[str, str]:
-    """Where a file's outermost package lies, and the file's dotted name from there."""
-    folder, name = os.path.split(os.path.splitext(file)[0])
+    A file in a folder without `__init__.py` is a module of its own: its folder, its bare name.
+    """
+    folder, name = os.path.split(os.path.splitext(os.path.abspath(module_file))[0])
     while os.path.isfile(os.path.join(folder, "__init__.py")):
         folder, package = os.path.split(folder)
         name = f"{package}.{name}"
     return folder, name
 
 
-def _is_taken(name: str, own_folders: Sequence[str]) -> bool:
-    """Whether a name means something else in this interpreter."""
-    others = [path for path in sys.path if path not in own_folders]
-    return name in sys.modules or PathFinder.find_spec(name, others) is not None
+def put_first_on_sys_path(*folders: str) -> None:
+    """Let imports look into `folders` before anything else."""
+    sys.path[:] = [*dict.fromkeys(folders), *(path for path in sys.path if path not in folders)]
 
 
-def _execute(name: str, file: str) -> ModuleType:
-    parent, _, last = name.rpartition(".")
-    package = importlib.import_module(parent) if parent else None
-    spec = importlib.util.spec_from_file_location(name, file)
+class _CurrentSource(SourceFileLoader):
+    """Compiles the text as it is now; bytecode is only as fresh as a file's whole second."""
+
+    def get_code(self, _fullname: str) -> CodeType:
+        code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
+        return code
+
+
+def execute_file(name: str, file: str) -> ModuleType:
+    """The module that a file makes under a name; one that fails is not left behind."""
+    spec = importlib.util.spec_from_file_location(name, file, loader=_CurrentSource(name, file))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
-    if package:
-        setattr(package, last, module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
     return module
 
 
-def _is_installed(path: str) -> bool:
+def _is_free(package: str, root: str) -> bool:
+    """Whether a package's name can mean the one below `root` in this process."""
+    if package in _OURS or is_standard(package):
+        return False
+    loaded = sys.modules.get(package)
+    return loaded is None or os.path.join(root, package) in getattr(loaded, "__path__", ())
+
+
+def _choose_name(file: str) -> str:
+    """The name of a module that is in no package: its file's, unless that is somebody else's."""
+    folder, file_name = os.path.split(file)
+    name = os.path.splitext(file_name)[0]
+    others = [path for path in sys.path if path != folder]
+    if name in sys.modules or is_standard(name) or PathFinder.find_spec(name, others):
+        if not any(
+            isinstance(known, _NotFrom) and known.at(name, folder) for known in sys.meta_path
+        ):
+            sys.meta_path.insert(0, _NotFrom(name, folder))
+        return f"{name}__module_file"
+    return name
+
+
+class _NotFrom(MetaPathFinder):
+    """Keeps a module file such as keras.py from being what `import keras` finds in its folder."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        self._name = name
+        self._folder = folder
+
+    def at(self, name: str, folder: str) -> bool:
+        """Whether this finder guards that file."""
+        return (name, folder) == (self._name, self._folder)
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        return PathFinder.find_spec(fullname, [path for path in sys.path if path != self._folder])
+
+
+def is_standard(name: str) -> bool:
+    """Whether a module of that name is in the standard library."""
+    names = getattr(sys, "stdlib_module_names", None)  # since Python 3.10
+    if names is not None:
+        return name in names
+    return name in sys.builtin_module_names or bool(PathFinder.find_spec(name, [_STANDARD_LIBRARY]))
+
+
+def is_installed(path: str) -> bool:
+    """Whether a file belongs to an installed package or to the standard library."""
     if {"site-packages", "dist-packages"} & set(path.split(os.sep)):
         return True
-    return path.startswith((str(sysconfig.get_path("stdlib")) + os.sep, HERE + os.sep))
+    return path.startswith(_STANDARD_LIBRARY)
+
+
+def loaded_files(ours: Sequence[str] = (HERE,)) -> list[str]:
+    """The user's own files that this process has loaded as modules, the pipeline file apart.
+
+    What lies in the folders `ours` is not the user's.
+    """
+    folders = tuple(os.path.join(folder, "") for folder in ours)
+    found = set()
+    for name, module in sys.modules.copy().items():  # other threads may be importing
+        file = getattr(module, "__file__", None)
+        if not file or name.startswith(("__main__", PIPELINE_MODULE)):
+            continue
+        path = os.path.abspath(file)
+        if not is_installed(path) and not path.startswith(folders):
+            found.add(path)
+    return sorted(found)
+
+
+def _check_callable(found: Any, what: str) -> Callable[..., Any]:
+    if not callable(found):
+        raise ValueError(f"{what} is not a function but {type(found).__name__}: {found!r}.")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _describe_content(module: ModuleType) -> str:
+    public = sorted(
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and callable(value)
+        and getattr(value, "__module__", None) == module.__name__
+    )
+    return f"it has {', '.join(public)}." if public else "it has no public function."

@@ -11,7 +11,7 @@ import os
 import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-NAME = "stoker_guest"
+NAME = "stoker_any_python"
 
 
 def load() -> None:

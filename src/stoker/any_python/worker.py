@@ -17,13 +17,10 @@ import signal
 import socket
 import sys
 import threading
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
-from . import stand_ins
-from .failures import describe
-from .fn_args import make_fn_args
-from .modules import loaded_files
-from .training import train
+from .logs import hush_deprecations
+from .trainer_task import execute
 
 LENGTH_BYTES = 8
 _NUM_FDS = 4
@@ -35,13 +32,13 @@ def serve(control_fd: int) -> None:
     received = _receive(control)
     if received is None:
         return
-    request, (channel, exit_pipe, out, err) = received
+    task, (channel, exit_pipe, out, err) = received
     pid = os.fork()
     if pid == 0:
         control.close()
         os.close(exit_pipe)
         os.setsid()
-        _work(request, channel, out, err)
+        _work(task, channel, out, err)
     control.close()
     for fd in (channel, out, err):
         os.close(fd)
@@ -79,7 +76,7 @@ def _exit_code(pid: int) -> int:
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _work(request: Mapping[str, Any], channel_fd: int, out: int, err: int) -> None:
+def _work(task: Mapping[str, Any], channel_fd: int, out: int, err: int) -> None:
     for source, target in ((out, 1), (err, 2)):
         os.dup2(source, target)
         os.close(source)
@@ -91,8 +88,8 @@ def _work(request: Mapping[str, Any], channel_fd: int, out: int, err: int) -> No
     def send(message: dict[str, Any]) -> None:
         channel.sendall(json.dumps(message).encode() + b"\n")
 
-    logging.getLogger("tensorflow").addFilter(_is_no_deprecation)
-    outcome = execute(request, lambda text: send({"event": _warning(request, text)}))
+    hush_deprecations()
+    outcome = execute(task, lambda text: send({"event": _warning(task, text)}))
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -100,36 +97,11 @@ def _work(request: Mapping[str, Any], channel_fd: int, out: int, err: int) -> No
     os._exit(0)  # TensorFlow's threads can hold an interpreter back for many seconds
 
 
-def _warning(request: Mapping[str, Any], text: str) -> dict[str, Any]:
-    return {"kind": "warning", "text": text, "node": request["task"]["node_id"]}
-
-
-def _is_no_deprecation(record: logging.LogRecord) -> bool:
-    """Old TensorFlows announce what has come to pass long since."""
-    return "is deprecated and will be removed" not in record.getMessage()
+def _warning(task: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {"kind": "warning", "text": text, "node": task["node_id"]}
 
 
 def _end_with_the_runner(channel: socket.socket) -> None:
     """The runner never writes to the channel: data on it can only be its end."""
     channel.recv(1)
     os._exit(1)
-
-
-def execute(request: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, Any]:
-    """Run a task in this process: an Outcome; whatever the task raises becomes a Failure."""
-    task = request["task"]
-    sys.path[:] = list(dict.fromkeys([*task["import_paths"], *sys.path]))
-    if task["argv"]:
-        sys.argv = list(task["argv"])
-    stand_ins.install()
-    outcome: dict[str, Any] = {
-        "outputs": {},
-        "failure": None,
-        "canceled": False,
-        "loaded_files": [],
-    }
-    try:
-        train(task, make_fn_args(request["fn_args"]), warn)
-    except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
-        return {**outcome, "failure": describe(error)}
-    return {**outcome, "outputs": task["outputs"], "loaded_files": loaded_files()}

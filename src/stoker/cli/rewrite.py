@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import click
 
+from stoker.any_python.layout import serving_model_dir
 from stoker.artifacts import Artifact, Examples, Model
 from stoker.cli.lookup import find_artifact
 from stoker.cli.options import json_option
@@ -22,7 +23,6 @@ from stoker.metadata.config import StoreConfig
 from stoker.metadata.store import Store
 from stoker.models.rewriting.targets import TARGETS
 from stoker.runner import LocalDagRunner
-from stoker.storage.layout import serving_model_dir
 from stoker.views.models import REPORTS, formats_tables
 
 __all__ = ["rewrite"]

@@ -9,7 +9,6 @@ from types import TracebackType
 
 import click
 
-import stoker
 from stoker.cli.options import fresh_option, names_and_values
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
@@ -19,7 +18,7 @@ from stoker.runner import intercept
 
 __all__ = ["run"]
 
-_OURS = os.path.dirname(os.path.abspath(stoker.__file__)) + os.sep
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from stoker.any_python.layout import serving_model_dir
 from stoker.artifacts import Examples, HyperParameters, PropertyValue, encode_split_names
 from stoker.cli.options import fresh_option, json_option, names_and_values
 from stoker.cli.printing import print_json, readable_path
@@ -26,7 +27,6 @@ from stoker.dsl.proto.example_gen_pb2 import Input
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
 from stoker.storage.files import write_whole
-from stoker.storage.layout import serving_model_dir
 from stoker.task import Workers
 
 __all__ = ["read_data", "train", "training_pipeline"]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.layout import serving_model_path
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -29,7 +30,6 @@ from stoker.artifacts import (
 )
 from stoker.dsl.proto import bulk_inferrer_pb2
 from stoker.models.blessing import is_blessed
-from stoker.storage.layout import serving_model_path
 
 if TYPE_CHECKING:
     from stoker.models.serving_model import ServingModel

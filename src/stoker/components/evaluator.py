@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.layout import eval_model_dir, eval_model_path, serving_model_path
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -38,7 +39,6 @@ from stoker.evaluation.config import (
 )
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.models.blessing import give_verdict
-from stoker.storage.layout import eval_model_dir, eval_model_path, serving_model_path
 
 if TYPE_CHECKING:
     from stoker.evaluation.compiled import Compiled

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
+from stoker.any_python.layout import only_file
 from stoker.artifacts import Artifact, ExampleAnomalies, ExampleStatistics, Schema
 from stoker.errors import BadData
-from stoker.storage.layout import only_file
 
 if TYPE_CHECKING:
     from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2

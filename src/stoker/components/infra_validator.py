@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.layout import serving_model_path
 from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
 from stoker.dsl.proto import infra_validator_pb2
 from stoker.models.blessing import give_verdict
-from stoker.storage.layout import serving_model_path
 
 if TYPE_CHECKING:
     from stoker.models.model_servers import Request

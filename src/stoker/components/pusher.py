@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.layout import serving_model_path
 from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
 from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.models.blessing import Marker, is_blessed
 from stoker.storage.files import sync
-from stoker.storage.layout import serving_model_path
 from stoker.storage.locks import hold_lock
 from stoker.storage.manifest import seal
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from stoker import dsl
+from stoker.any_python.layout import serving_model_dir, serving_model_path
 from stoker.artifacts import Artifact, Examples, Model, get_split_uris
 from stoker.models.rewriting.targets import check_targets, removed_on_failure, rewrite
-from stoker.storage.layout import serving_model_dir, serving_model_path
 
 __all__ = ["Executor", "Rewriter", "RewriterSpec", "eval_files", "raw_examples"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
+from stoker.any_python.layout import only_file
 from stoker.artifacts import Examples, ExampleStatistics, Schema
-from stoker.storage.layout import only_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from stoker.any_python.logs import hush_libraries
 from stoker.launchers.worker import execute
 from stoker.patches.keras_alias import alias_keras, prepare_keras
 from stoker.patches.tfma_names import provide_tfma
@@ -29,7 +30,6 @@ from stoker.patches.tft_compat import tolerate_pop
 from stoker.task import Outcome, ProcessNeeds
 from stoker.training.progress import set_sink
 from stoker.training.stopping import listening, stop_wanted
-from stoker.user_code.logs import hush_libraries
 
 __all__ = ["LENGTH_BYTES", "main"]
 

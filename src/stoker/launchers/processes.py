@@ -28,8 +28,8 @@ from dataclasses import asdict, replace
 
 from stoker.launchers import Watcher
 from stoker.launchers.fork_server import LENGTH_BYTES
-from stoker.launchers.guests import guest_command, guest_request
 from stoker.launchers.interpreters import scrubbed
+from stoker.launchers.other_interpreter import worker_command, worker_request
 from stoker.launchers.resources import find_free_addresses, share_resources
 from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
@@ -93,13 +93,13 @@ class Processes:
     def _worker(self, task: Task, watcher: Watcher) -> Iterator["_Worker"]:
         """A worker that has been sent its request."""
         request = _request(task)
-        guest = task.needs.python is not None
-        server = _ForkServer(task.needs) if guest else self._take_fork_server(task.needs)
+        elsewhere = task.needs.python is not None
+        server = _ForkServer(task.needs) if elsewhere else self._take_fork_server(task.needs)
         try:
             with _Worker(server, request, task.log_file, watcher) as worker:
                 yield worker
         finally:
-            if guest or not self._fork:
+            if elsewhere or not self._fork:
                 server.close()
 
     def _take_fork_server(self, needs: ProcessNeeds) -> "_ForkServer":
@@ -151,7 +151,7 @@ def _fork_server_command(needs: ProcessNeeds, control_fd: int, *, fork: bool) ->
 
 
 def _request(task: Task) -> str:
-    return guest_request(task) if task.needs.python else task.to_json()
+    return worker_request(task) if task.needs.python else task.to_json()
 
 
 def _kind(needs: ProcessNeeds) -> tuple[bool, int | None]:
@@ -169,7 +169,7 @@ class _ForkServer:
         self._surroundings = _surroundings()
         with theirs:
             if needs.python:
-                command = guest_command(needs.python, theirs.fileno())
+                command = worker_command(needs.python, theirs.fileno())
                 variables = scrubbed(os.environ)
             else:
                 command = _fork_server_command(needs, theirs.fileno(), fork=fork)

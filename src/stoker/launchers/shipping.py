@@ -8,9 +8,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from stoker.any_python.modules import is_installed
 from stoker.task import Task
 from stoker.user_code.fingerprint import files_of
-from stoker.user_code.imports import find_module, is_installed
+from stoker.user_code.imports import find_module
 
 __all__ = ["Shipment", "packed", "unpacked"]
 

@@ -4,24 +4,23 @@
 import inspect
 import os
 import sys
-import traceback
 from typing import Any
 
+from stoker.any_python.failures import describe
+from stoker.any_python.flags import take_over_flags
 from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
-from stoker.errors import StokerError
 from stoker.launchers.heartbeat import join_worker_group
 from stoker.patches.estimators import enable_estimators
 from stoker.task import Failure, Outcome, Task
 from stoker.user_code.fingerprint import loaded_files
-from stoker.user_code.flags import take_over_flags
 from stoker.user_code.keras_choice import wrong_keras_hint
 from stoker.user_code.loader import load_object
 
 __all__ = ["execute"]
 
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def execute(task_json: str) -> Outcome:
@@ -44,7 +43,8 @@ def execute(task_json: str) -> Outcome:
             dict(task.parameters),
         )
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
-        return Outcome(failure=_failure(error, task))
+        hint = wrong_keras_hint(str(error), task.needs)
+        return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
     return Outcome(
         outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()},
         loaded_files=loaded_files(),
@@ -74,33 +74,3 @@ def _make_executor(task: Task) -> BaseExecutor:
     made: Any = found
     executor: BaseExecutor = made(context)
     return executor
-
-
-def _failure(error: BaseException, task: Task) -> Failure:
-    message = str(error) or type(error).__name__
-    return Failure(
-        kind=type(error).__name__,
-        message=message,
-        traceback=_users_traceback(error),
-        hint=wrong_keras_hint(message, task.needs),
-    )
-
-
-def _users_traceback(error: BaseException) -> str:
-    """The traceback from the first line that is not ours; none for errors that we raise for users.
-
-    A syntax error has no frame in the user's file, but its text names the file and the line.
-    """
-    frames = error.__traceback__
-    while frames and _is_ours(frames.tb_frame.f_code.co_filename):
-        frames = frames.tb_next
-    if frames is None:
-        if isinstance(error, SyntaxError):
-            return "".join(traceback.format_exception_only(error))
-        if isinstance(error, StokerError | ValueError | TypeError):
-            return ""
-    return "".join(traceback.format_exception(type(error), error, frames or error.__traceback__))
-
-
-def _is_ours(filename: str) -> bool:
-    return filename.startswith(_HERE) or "importlib" in filename

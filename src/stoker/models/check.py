@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stoker.any_python.layout import eval_model_dir, serving_model_dir
 from stoker.artifacts import Artifact
 from stoker.dsl.executor import BaseExecutor
 from stoker.errors import ModelRejected
-from stoker.storage.layout import eval_model_dir, serving_model_dir
 
 if TYPE_CHECKING:
     from stoker.dsl.proto.example_pb2 import Example

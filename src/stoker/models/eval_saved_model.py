@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from stoker.any_python.logs import hush_deprecations
 from stoker.errors import ModelRejected
 from stoker.evaluation.accumulators import RecordStatistic
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import EVAL, LABELS
 from stoker.evaluation.metrics import RecordMetric
 from stoker.models.saved_model import read_graphs
-from stoker.user_code.logs import hush_deprecations
 
 __all__ = ["EvalSavedModel", "eval_saved_model"]
 

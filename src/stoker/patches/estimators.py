@@ -13,11 +13,11 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from stoker.any_python.logs import hush_deprecations
 from stoker.errors import MissingPart
 from stoker.patches.keras_alias import alias_keras, prepare_keras
 from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import uses_keras_2
-from stoker.user_code.logs import hush_deprecations
 
 __all__ = ["KNOWN_TENSORFLOWS", "enable_estimators"]
 

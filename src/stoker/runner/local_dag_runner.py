@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from stoker.any_python.flags import flags_of_this_program
 from stoker.artifacts import STANDARD_TYPES, Artifact, ArtifactMap, ValueArtifact, every
 from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
@@ -38,7 +39,6 @@ from stoker.storage.root import Root
 from stoker.task import Failure, Outcome, ProcessNeeds, Task
 from stoker.training.progress import Console
 from stoker.training.stopping import listening
-from stoker.user_code.flags import flags_of_this_program
 
 if TYPE_CHECKING:
     from stoker.metadata.store import Store

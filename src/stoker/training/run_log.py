@@ -15,8 +15,8 @@ import time
 from collections.abc import Mapping
 from typing import IO, Any
 
+from stoker.any_python.layout import METRICS_FILE
 from stoker.data.tfrecord import RecordWriter
-from stoker.storage.layout import METRICS_FILE
 
 __all__ = ["RunLog"]
 

@@ -2,13 +2,16 @@
 """What of a user's code a step depends on: whole files, or one definition and what it uses."""
 
 import os
-import sys
 from collections.abc import Sequence
 
+from stoker.any_python import modules
 from stoker.dsl.definitions import definition_in
-from stoker.user_code.imports import is_installed, scan
+from stoker.user_code.imports import scan
 
 __all__ = ["definition_source", "files_of", "loaded_files"]
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "tfx"))
 
 
 def files_of(module_file: str, import_paths: Sequence[str] = ()) -> list[str]:
@@ -29,14 +32,4 @@ def definition_source(file: str, name: str) -> str:
 
 def loaded_files() -> list[str]:
     """The user's own files that this process has loaded as modules, the pipeline file apart."""
-    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    beside = os.path.join(os.path.dirname(ours), "tfx")
-    found = set()
-    for name, module in sys.modules.copy().items():  # other threads may be importing
-        file = getattr(module, "__file__", None)
-        if not file or name.startswith(("__main__", "__stoker_main__")):
-            continue
-        path = os.path.abspath(file)
-        if not is_installed(path) and not path.startswith((ours + os.sep, beside + os.sep)):
-            found.add(path)
-    return sorted(found)
+    return modules.loaded_files(_OURS)

@@ -1,66 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FnArgs: everything that a user's `run_fn` is told, and nothing else."""
+"""Makes FnArgs, which are all that a user's `run_fn` is told, from artifacts and parameters."""
 
 import functools
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from google.protobuf import json_format
 
+from stoker.any_python.fn_args import DataAccessor, FnArgs
+from stoker.any_python.layout import (
+    eval_model_dir,
+    only_file,
+    serving_model_dir,
+    serving_model_path,
+)
 from stoker.artifacts import Artifact, decode_split_names, get_split_uri, get_split_uris
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
-from stoker.storage.layout import eval_model_dir, only_file, serving_model_dir, serving_model_path
 
 __all__ = ["DataAccessor", "FnArgs", "get_common_fn_args", "get_trainer_fn_args"]
 
 Inputs = Mapping[str, Sequence[Artifact]]
 _Args = TypeVar("_Args", TrainArgs, EvalArgs)
-
-
-class DataAccessor(NamedTuple):
-    """Ways to read examples, whatever way they are stored."""
-
-    tf_dataset_factory: Callable[..., Any]
-    """(file_patterns, TensorFlowDatasetOptions, schema) to a tf.data.Dataset."""
-    record_batch_factory: Callable[..., Any]
-    """(file_patterns, RecordBatchesOptions, schema) to an iterator of Arrow record batches."""
-    data_view_decode_fn: Callable[..., Any] | None = None
-
-
-@dataclass
-class FnArgs:
-    """What `run_fn` is told; every field may be missing, and may be set."""
-
-    working_dir: str | None = None
-    train_files: list[str] | None = None
-    """Patterns of the files to train on, one per artifact and split."""
-    eval_files: list[str] | None = None
-    train_steps: int | None = None
-    """None if the pipeline names no number of steps."""
-    eval_steps: int | None = None
-    schema_path: str | None = None
-    schema_file: str | None = None
-    """The old name of `schema_path`."""
-    transform_graph_path: str | None = None
-    transform_output: str | None = None
-    """The old name of `transform_graph_path`."""
-    data_accessor: DataAccessor | None = None
-    serving_model_dir: str | None = None
-    eval_model_dir: str | None = None
-    model_run_dir: str | None = None
-    base_model: str | None = None
-    base_models: list[str] | None = None
-    """The old form of `base_model`: a list, empty if there is none."""
-    hyperparameters: dict[str, Any] | None = None
-    custom_config: dict[str, Any] | None = None
-    num_examples: dict[str, int] | None = None
-    """The number of examples by split, where statistics are given."""
-    checkpoint_dir: str | None = None
-    """The same directory whenever the same work is tried again; gone when it is published."""
 
 
 def get_common_fn_args(

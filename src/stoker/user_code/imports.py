@@ -5,22 +5,20 @@ Nothing is run or imported here, not even the parent package of a module.
 """
 
 import ast
-import functools
 import importlib
 import os
 import sys
-import sysconfig
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 
+from stoker.any_python.modules import is_installed, package_of
+
 __all__ = [
     "ModuleImports",
     "find_module",
     "import_statements",
-    "is_installed",
-    "package_of",
     "scan",
 ]
 
@@ -73,19 +71,6 @@ def find_module(dotted_name: str, import_paths: Sequence[str] = ()) -> str | Non
     importlib.invalidate_caches()
     specs = _find_parts(dotted_name, [*import_paths, *sys.path])
     return _file_of(specs[-1]) if len(specs) == dotted_name.count(".") + 1 else None
-
-
-def package_of(module_file: str | os.PathLike[str]) -> tuple[str, str]:
-    """Where a file's outermost package lies, and the file's dotted name from there.
-
-    A file in a folder without `__init__.py` is a module of its own: its folder, its bare name.
-    """
-    folder, file_name = os.path.split(os.path.abspath(module_file))
-    parts = [os.path.splitext(file_name)[0]]
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        folder, name = os.path.split(folder)
-        parts.insert(0, name)
-    return folder, ".".join(parts)
 
 
 def import_statements(tree: ast.Module) -> list[ImportStatement]:
@@ -215,15 +200,3 @@ def _file_of(spec: ModuleSpec) -> str | None:
 
 def _places(spec: ModuleSpec) -> list[str]:
     return [_file_of(spec) or "", *(spec.submodule_search_locations or ())]
-
-
-def is_installed(path: str) -> bool:
-    """Whether a file belongs to an installed package or to the standard library."""
-    if {"site-packages", "dist-packages"} & set(path.split(os.sep)):
-        return True
-    return path.startswith(_standard_library())
-
-
-@functools.cache
-def _standard_library() -> str:
-    return sysconfig.get_path("stdlib") + os.sep

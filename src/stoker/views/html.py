@@ -3,6 +3,7 @@
 
 import os
 
+from stoker.any_python.layout import only_file
 from stoker.artifacts import (
     Artifact,
     ExampleAnomalies,
@@ -16,7 +17,6 @@ from stoker.artifacts import (
     Schema,
 )
 from stoker.statistics.compute import read_statistics
-from stoker.storage.layout import only_file
 from stoker.views.markup import frame, heading, page, table_view
 from stoker.views.model_views import (
     evaluation_view,

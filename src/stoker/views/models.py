@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from stoker.any_python.layout import METRICS_FILE, TUNER_RESULTS_FILE, only_file
 from stoker.artifacts import Artifact
 from stoker.dsl.proto.evaluation_pb2 import ValidationResult
 from stoker.evaluation.results import read_metrics, read_validation
 from stoker.evaluation.summary import failures, metrics_table
-from stoker.storage.layout import METRICS_FILE, TUNER_RESULTS_FILE, only_file
 from stoker.views.table import Table, readable_size
 from stoker.views.tables import readable_number, short
 

@@ -7,6 +7,7 @@ import os
 
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
+from stoker.any_python.layout import only_file
 from stoker.artifacts import Artifact, ExampleAnomalies, Examples, ExampleStatistics, Schema
 from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
@@ -15,7 +16,6 @@ from stoker.statistics.anomalies import describe_anomalies, read_anomalies
 from stoker.statistics.compute import feature_name, read_statistics
 from stoker.statistics.data_schema import read_schema
 from stoker.statistics.drift import equal_width_histogram
-from stoker.storage.layout import only_file
 from stoker.views.table import Table
 
 __all__ = [

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Trainer does in a worker: it builds FnArgs and calls the user's function."""
 
-import os
-from collections.abc import Callable
 from typing import Any, ClassVar
 
+from stoker.any_python.modules import load_named
+from stoker.any_python.training import train
 from stoker.dsl import Artifacts, BaseExecutor
-from stoker.errors import NothingWritten
 from stoker.models.rewriting import eval_examples
 from stoker.training import watch
 from stoker.user_code.fn_args import FnArgs, get_trainer_fn_args
-from stoker.user_code.loader import load_dotted, load_first
+from stoker.user_code.loader import load_module_file
 
 __all__ = ["Executor", "GenericExecutor", "TrainerFnArgs"]
 
@@ -42,28 +41,16 @@ class GenericExecutor(BaseExecutor):
             from stoker.training.resume.resume import prepare_to_resume  # it needs NumPy
 
             prepare_to_resume(fn_args.checkpoint_dir)
-        name, function = self._load(exec_properties)
+        name, function = load_named(exec_properties, self.FUNCTIONS, load_module_file)
+        if name == "trainer_fn":
+            from stoker.patches.estimators import enable_estimators
+
+            enable_estimators()
         with (
             watch(fn_args, node=self._context.node_id, enabled=watched),
             eval_examples(fn_args.eval_files or []),
         ):
-            if name == "trainer_fn":
-                from stoker.components.trainer.estimator import train_estimator
-
-                train_estimator(function, fn_args)
-            else:
-                function(fn_args)
-                _check_written(fn_args)
-
-    def _load(self, exec_properties: dict[str, Any]) -> tuple[str, Callable[..., Any]]:
-        for name in self.FUNCTIONS:
-            if path := exec_properties.get(name):
-                return name, load_dotted(path)
-        if not exec_properties.get("module_file"):
-            raise ValueError(
-                f"The Trainer needs a module_file, or a dotted {' or '.join(self.FUNCTIONS)}."
-            )
-        return load_first(exec_properties["module_file"], self.FUNCTIONS)
+            train(name, function, fn_args, _read_schema)
 
 
 class Executor(GenericExecutor):
@@ -83,11 +70,7 @@ class Executor(GenericExecutor):
         super().Do(input_dict, output_dict, exec_properties)
 
 
-def _check_written(fn_args: FnArgs) -> None:
-    folder = str(fn_args.serving_model_dir)
-    if not os.path.isdir(folder) or not any(files for _, _, files in os.walk(folder)):
-        raise NothingWritten(
-            f"run_fn ended, but wrote nothing to fn_args.serving_model_dir ({folder}). Save the "
-            "model there: model.save(fn_args.serving_model_dir), or "
-            "tf.saved_model.save(model, fn_args.serving_model_dir)."
-        )
+def _read_schema(path: str) -> Any:
+    from stoker.statistics.data_schema import read_schema
+
+    return read_schema(path)

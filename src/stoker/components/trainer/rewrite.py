@@ -8,11 +8,11 @@ from typing import Any
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.layout import serving_model_path
 from stoker.components.rewriter import eval_files
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
 from stoker.models.check import ModelCheck
 from stoker.models.rewriting.targets import TARGETS, removed_on_failure, rewrite
-from stoker.storage.layout import serving_model_path
 
 __all__ = ["CheckAndRewrite", "Rewrite"]
 

@@ -9,11 +9,11 @@ from typing import Any
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.layout import TUNER_RESULTS_FILE
 from stoker.any_python.processes import may_fork
 from stoker.artifacts import Artifact
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.errors import StepFailed
-from stoker.storage.layout import TUNER_RESULTS_FILE
 from stoker.storage.locks import empty_dir
 from stoker.training import progress
 from stoker.training.tuning.parallel import search_in_parallel

@@ -1,75 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole files in one call, as `tfx.utils.io_utils` names it."""
+"""`tfx.utils.io_utils`: what any interpreter has of it, and what needs Stoker."""
 
-import csv
-import os
-import shutil
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from google.protobuf import json_format, text_format
 from google.protobuf.message import Message
 
-from stoker.stand_ins.tfx import fileio
-from stoker.storage.layout import only_file
+from stoker.any_python import fileio, io_utils
+from stoker.any_python.io_utils import *  # noqa: F403
+from stoker.any_python.io_utils import ensure_local
 
 if TYPE_CHECKING:
     from tensorflow_metadata.proto.v0 import schema_pb2
 
-__all__ = [
-    "SchemaReader",
-    "all_files_pattern",
-    "copy_dir",
-    "copy_file",
-    "delete_dir",
-    "ensure_local",
-    "generate_fingerprint",
-    "get_only_uri_in_dir",
-    "load_csv_column_names",
-    "parse_json_file",
-    "parse_pbtxt_file",
-    "read_bytes_file",
-    "read_string_file",
-    "write_bytes_file",
-    "write_pbtxt_file",
-    "write_string_file",
-    "write_tfrecord_file",
-]
-
-_Message = TypeVar("_Message", bound=Message)
-
-
-def ensure_local(file_path: str) -> str:
-    """The path of a file on this machine; one that is elsewhere is an error."""
-    fileio.exists(file_path)
-    return file_path
-
-
-def copy_file(src: str, dst: str, overwrite: bool = False) -> None:
-    """Copy a file, and make the directory that it goes to."""
-    _make_room(dst)
-    fileio.copy(src, dst, overwrite=overwrite)
-
-
-def copy_dir(src: str, dst: str) -> None:
-    """Copy a directory; what was at `dst` is replaced."""
-    delete_dir(ensure_local(dst))
-    shutil.copytree(ensure_local(src), dst)
-
-
-def delete_dir(path: str) -> None:
-    """Delete a directory if there is one."""
-    if fileio.isdir(path):
-        fileio.rmtree(path)
-
-
-def get_only_uri_in_dir(dir_path: str) -> str:
-    """The path of the one file or directory in a directory."""
-    return only_file(ensure_local(dir_path))
-
-
-def all_files_pattern(file_pattern: str) -> str:
-    """The pattern for all files of a directory."""
-    return os.path.join(file_pattern, "*")
+__all__ = [*io_utils.__all__, "SchemaReader", "generate_fingerprint", "write_tfrecord_file"]
 
 
 def generate_fingerprint(split_name: str, file_pattern: str) -> str:
@@ -79,63 +22,11 @@ def generate_fingerprint(split_name: str, file_pattern: str) -> str:
     return fingerprint(split_name, fileio.glob(file_pattern))
 
 
-def read_string_file(file_name: str) -> str:
-    """The text in a file."""
-    with fileio.open(file_name) as file:
-        return str(file.read())
-
-
-def read_bytes_file(file_name: str) -> bytes:
-    """The bytes in a file."""
-    with fileio.open(file_name, "rb") as file:
-        return bytes(file.read())
-
-
-def write_string_file(file_name: str, string_value: str) -> None:
-    """Write text to a file, and make the directory that it goes to."""
-    _make_room(file_name)
-    with fileio.open(file_name, "w") as file:
-        file.write(string_value)
-
-
-def write_bytes_file(file_name: str, content: bytes) -> None:
-    """Write bytes to a file, and make the directory that it goes to."""
-    _make_room(file_name)
-    with fileio.open(file_name, "wb") as file:
-        file.write(content)
-
-
-def write_pbtxt_file(file_name: str, proto: Message) -> None:
-    """Write a message as text."""
-    write_string_file(file_name, text_format.MessageToString(proto, as_utf8=True))
-
-
-def parse_pbtxt_file(file_name: str, message: _Message) -> _Message:
-    """Fill `message` from a text file, and return it."""
-    try:
-        return text_format.Parse(read_string_file(file_name), message)
-    except text_format.ParseError as error:
-        raise ValueError(
-            f"{file_name} does not hold a {message.DESCRIPTOR.name} as text: {error}"
-        ) from error
-
-
-def parse_json_file(file_name: str, message: _Message) -> _Message:
-    """Fill `message` from a JSON file, and return it."""
-    return json_format.Parse(read_string_file(file_name), message)
-
-
 def write_tfrecord_file(file_name: str, *protos: Message) -> None:
     """Write messages as TFRecords, gzip if the name ends in .gz."""
     from stoker.data.tfrecord import write_records
 
     write_records(ensure_local(file_name), (proto.SerializeToString() for proto in protos))
-
-
-def load_csv_column_names(csv_file: str) -> list[str]:
-    """The names in the first line of a CSV file."""
-    with fileio.open(csv_file) as file:
-        return next(csv.reader(file), [])
 
 
 class SchemaReader:
@@ -146,8 +37,3 @@ class SchemaReader:
         from stoker.statistics.data_schema import read_schema
 
         return read_schema(ensure_local(schema_path))
-
-
-def _make_room(file_name: str) -> None:
-    if folder := os.path.dirname(file_name):
-        fileio.makedirs(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small tools that pipelines and module files use."""
 
-from stoker.stand_ins.tfx.io_utils import parse_pbtxt_file
+from stoker.any_python.io_utils import parse_pbtxt_file
 from stoker.stand_ins.tfx.json_utils import JsonableType

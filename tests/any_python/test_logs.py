@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from stoker.user_code.logs import hush_libraries
+from stoker.any_python.logs import hush_libraries
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def pipeline(tmp_path):
             **{"python": OTHER, **given},
         )
         root = str(tmp_path / "root")
-        return Pipeline("guest", root, components=[*steps, trainer], enable_cache=True)
+        return Pipeline("other", root, components=[*steps, trainer], enable_cache=True)
 
     return pipeline
 
@@ -150,13 +150,13 @@ def test_the_users_own_traceback_is_shown_and_nothing_is_published(pipeline, tmp
     assert "ZeroDivisionError" in capfd.readouterr().err
 
 
-def test_a_guest_that_is_killed_fails_the_run_and_says_so(pipeline):
+def test_a_worker_there_that_is_killed_fails_the_run_and_says_so(pipeline):
     text = "import os, signal\ndef run_fn(fn_args):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     with pytest.raises(StepFailed, match="The worker process was killed by SIGKILL"):
         LocalDagRunner().run(pipeline(text))
 
 
-def test_what_a_guest_leaves_running_ends_with_it(pipeline):
+def test_what_a_worker_there_leaves_running_ends_with_it(pipeline):
     text = """
         import subprocess
         def run_fn(fn_args):
@@ -166,7 +166,7 @@ def test_what_a_guest_leaves_running_ends_with_it(pipeline):
     assert not is_running(pid)
 
 
-def test_ctrl_c_ends_the_guest_too(pipeline, tmp_path):
+def test_ctrl_c_ends_the_worker_there_too(pipeline, tmp_path):
     text = f"""
         import os, time
         def run_fn(fn_args):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Task in a process that has the guest and nothing else."""
+"""A Task in a process that has any_python and nothing else."""
 
 import pytest
-from guest_process import execute, guest_process
+from bare_process import bare_process, execute
 
 WRITES = """
 import os
@@ -123,7 +123,7 @@ def test_the_programs_arguments_are_those_of_the_pipeline_file(run):
     assert said == ["['pipeline.py', '--fast']"]
 
 
-def test_the_guests_own_folder_is_not_on_the_path():
+def test_our_own_folder_is_not_on_the_path():
     ours = "any(path.endswith('any_python') for path in sys.path)"
-    code = f"print({ours}, 'stoker_guest' in sys.modules)"
-    assert guest_process(code).split() == ["False", "True"]
+    code = f"print({ours}, 'stoker_any_python' in sys.modules)"
+    assert bare_process(code).split() == ["False", "True"]

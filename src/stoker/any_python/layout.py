@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where things lie inside an artifact's directory, in today's layout and in TFX's older ones."""
 
+from __future__ import annotations
+
 import os
 
 __all__ = [

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
-import shutil
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from . import dataset, eval_export, files, fn_args
+from . import dataset, eval_export, fileio, fn_args, io_utils, path_utils
 
 
 class TunerFnResult(NamedTuple):
@@ -27,67 +25,39 @@ class TunerFnResult(NamedTuple):
     fit_kwargs: Mapping[str, Any]
 
 
-_FN_ARGS = {"FnArgs": fn_args.FnArgs, "DataAccessor": fn_args.DataAccessor}
+class SchemaReader:
+    """Reads schemas."""
+
+    def read(self, schema_path: str) -> Any:
+        """The schema in a text file."""
+        return io_utils.read_newer_schema(schema_path)
+
+
+def _names_of(module: ModuleType) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in module.__all__}
+
+
+_FN_ARGS = _names_of(fn_args)
 _TUNER = {"TunerFnResult": TunerFnResult}
 _OPTIONS = {
     "TensorFlowDatasetOptions": dataset.TensorFlowDatasetOptions,
     "RecordBatchesOptions": dataset.RecordBatchesOptions,
 }
-_FILEIO = {
-    "NotFoundError": FileNotFoundError,
-    "copy": files.copy,
-    "exists": os.path.exists,
-    "glob": files.glob,
-    "isdir": os.path.isdir,
-    "listdir": files.listdir,
-    "makedirs": files.makedirs,
-    "mkdir": os.mkdir,
-    "open": files.open,
-    "remove": os.remove,
-    "rename": files.rename,
-    "rmtree": shutil.rmtree,
-    "stat": os.stat,
-    "walk": os.walk,
-}
-_IO_UTILS = {
-    one.__name__: one
-    for one in (
-        files.SchemaReader,
-        files.all_files_pattern,
-        files.copy_dir,
-        files.copy_file,
-        files.delete_dir,
-        files.get_only_uri_in_dir,
-        files.load_csv_column_names,
-        files.parse_json_file,
-        files.parse_pbtxt_file,
-        files.read_bytes_file,
-        files.read_string_file,
-        files.write_bytes_file,
-        files.write_pbtxt_file,
-        files.write_string_file,
-    )
-}
-_PATH_UTILS = {
-    "serving_model_dir": files.serving_model_dir,
-    "eval_model_dir": files.eval_model_dir,
-}
+_PARSE = {"parse_pbtxt_file": io_utils.parse_newer_pbtxt_file}
 
 MODULES: dict[str, Mapping[str, Any]] = {
     "tfx.components.trainer.executor": {"TrainerFnArgs": fn_args.FnArgs},
     "tfx.components.trainer.fn_args_utils": _FN_ARGS,
     "tfx.components.tuner.component": _TUNER,
-    "tfx.dsl.io.fileio": _FILEIO,
-    "tfx.utils.io_utils": _IO_UTILS,
-    "tfx.utils.path_utils": _PATH_UTILS,
+    "tfx.dsl.io.fileio": _names_of(fileio),
+    "tfx.utils.io_utils": {**_names_of(io_utils), **_PARSE, "SchemaReader": SchemaReader},
+    "tfx.utils.path_utils": _names_of(path_utils),
     "tfx.v1.components": {**_FN_ARGS, **_TUNER},
-    "tfx.v1.dsl.io.fileio": _FILEIO,
-    "tfx.v1.utils": {"parse_pbtxt_file": files.parse_pbtxt_file},
+    "tfx.v1.dsl.io.fileio": _names_of(fileio),
+    "tfx.v1.utils": _PARSE,
     "tfx_bsl.public.tfxio": _OPTIONS,
     "tfx_bsl.tfxio.dataset_options": _OPTIONS,
-    "tensorflow_model_analysis.export": {
-        name: getattr(eval_export, name) for name in eval_export.__all__
-    },
+    "tensorflow_model_analysis.export": _names_of(eval_export),
 }
 """The names in each module; the packages above them hold nothing else."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's data accessor gives what ours gives for the same options."""
+"""Any interpreter's data accessor gives what ours gives for the same options."""
 
 import sys
 
@@ -9,7 +9,7 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.public.tfxio import RecordBatchesOptions, TensorFlowDatasetOptions
 
-from stoker.any_python import dataset as guest
+from stoker.any_python import dataset as any_python
 from stoker.data import accessor as ours
 
 pytestmark = pytest.mark.tf
@@ -68,7 +68,7 @@ def test_batches_are_the_same(pattern, options):
     given = TensorFlowDatasetOptions(batch_size=4, shuffle=False, **options)
     theirs, here = (
         list(map(plain, module.tf_dataset_factory(pattern, given, SCHEMA)))
-        for module in (guest, ours)
+        for module in (any_python, ours)
     )
     assert theirs == here
     assert len(theirs) in (3, 5)
@@ -78,23 +78,23 @@ def test_without_an_end_batches_are_full_and_shuffled_from_all_files(tmp_path):
     write(tmp_path / "a.gz", "GZIP", range(6))
     write(tmp_path / "b", "", range(6, 11))
     options = TensorFlowDatasetOptions(batch_size=8)
-    dataset = guest.tf_dataset_factory([str(tmp_path / "*")], options, SCHEMA)
+    dataset = any_python.tf_dataset_factory([str(tmp_path / "*")], options, SCHEMA)
     seen = [number for batch in dataset.take(30) for number in batch["id"].numpy().ravel()]
     assert len(seen) == 240
     assert set(seen) == set(range(11))
 
 
 def test_without_tensorflow_transform_the_spec_is_the_same(monkeypatch):
-    with_transform = guest.feature_spec(SCHEMA)
+    with_transform = any_python.feature_spec(SCHEMA)
     monkeypatch.setitem(sys.modules, "tensorflow_transform.tf_metadata", None)
-    assert guest.feature_spec(SCHEMA) == with_transform
+    assert any_python.feature_spec(SCHEMA) == with_transform
 
 
 def test_record_batches_are_the_same(pattern):
     given = RecordBatchesOptions(batch_size=4, shuffle=False, num_epochs=1)
     theirs, here = (
         [batch.to_pydict() for batch in module.record_batch_factory(pattern, given, SCHEMA)]
-        for module in (guest, ours)
+        for module in (any_python, ours)
     )
     assert theirs == here
 
@@ -102,8 +102,10 @@ def test_record_batches_are_the_same(pattern):
 def test_what_cannot_be_read_is_said(pattern, tmp_path):
     given = TensorFlowDatasetOptions(batch_size=4, label_key="none")
     with pytest.raises(ValueError, match="needs a schema in another interpreter"):
-        guest.tf_dataset_factory(pattern, given)
+        any_python.tf_dataset_factory(pattern, given)
     with pytest.raises(ValueError, match=r"label_key 'none' is not in the schema: \['id'"):
-        guest.tf_dataset_factory(pattern, given, SCHEMA)
+        any_python.tf_dataset_factory(pattern, given, SCHEMA)
     with pytest.raises(ValueError, match="No file matches"):
-        guest.tf_dataset_factory(str(tmp_path / "none*"), given._replace(label_key=None), SCHEMA)
+        any_python.tf_dataset_factory(
+            str(tmp_path / "none*"), given._replace(label_key=None), SCHEMA
+        )

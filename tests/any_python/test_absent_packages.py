@@ -4,9 +4,9 @@
 import json
 
 import pytest
-from guest_process import guest_process
+from bare_process import bare_process
 
-INSTALL = "from stoker_guest import stand_ins; stand_ins.install()\n"
+INSTALL = "from stoker_any_python import absent_packages; absent_packages.install()\n"
 
 
 IMPORTS = (
@@ -44,7 +44,7 @@ for statement in {IMPORTS!r}:
     for name in set(sys.modules) - before:
         del sys.modules[name]
 """
-    return dict(map(json.loads, guest_process(INSTALL + code).splitlines()))
+    return dict(map(json.loads, bare_process(INSTALL + code).splitlines()))
 
 
 @pytest.mark.parametrize("statement", IMPORTS)
@@ -70,17 +70,17 @@ def test_it_resolves(found, statement):
 )
 def test_what_is_not_there_says_what_is(statement, message):
     code = f"{INSTALL}try:\n  {statement}\nexcept ImportError as error:\n  print(error)"
-    assert guest_process(code).strip() == message
+    assert bare_process(code).strip() == message
 
 
 def test_a_real_package_is_left_alone(tmp_path):
     (tmp_path / "tfx_bsl").mkdir()
     (tmp_path / "tfx_bsl" / "__init__.py").write_text("REAL = True\n")
     code = f"sys.path.append({str(tmp_path)!r})\n{INSTALL}import tfx_bsl; print(tfx_bsl.REAL)"
-    assert guest_process(code).strip() == "True"
+    assert bare_process(code).strip() == "True"
 
 
 def test_a_folder_of_data_is_not_taken_for_a_package(tmp_path):
     (tmp_path / "tfx").mkdir()
     code = f"sys.path.insert(0, {str(tmp_path)!r})\n{INSTALL}from tfx.utils import io_utils"
-    guest_process(code)
+    bare_process(code)

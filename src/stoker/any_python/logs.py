@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a worker logs: the user's own lines, without the small talk of the libraries below them."""
 
+from __future__ import annotations
+
 import logging
 import sys
 

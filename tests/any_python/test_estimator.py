@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from stoker.components.trainer import estimator
-from stoker.components.trainer.estimator import _Training, train_estimator
+from stoker.any_python import estimator
+from stoker.any_python.estimator import _Training, train_estimator
+from stoker.any_python.fn_args import FnArgs
 from stoker.errors import NothingWritten
 from stoker.runner import cache
 from stoker.task import ProcessNeeds
-from stoker.user_code.fn_args import FnArgs
 
 FinalExporter = type("FinalExporter", (SimpleNamespace,), {})
 LatestExporter = type("LatestExporter", (SimpleNamespace,), {})
@@ -30,7 +30,7 @@ def training(*exporters, max_steps=10, role="worker", cluster=None, model_dir=""
 
 def test_a_trainer_without_a_schema_is_told_to_give_one():
     with pytest.raises(ValueError, match=r"schema=schema_gen\.outputs\['schema'\]"):
-        train_estimator(lambda *_: {}, FnArgs())
+        train_estimator(lambda *_: {}, FnArgs(), read_schema=str)
 
 
 @pytest.mark.parametrize("name", ["estimator", "train_spec", "eval_spec", "eval_input_receiver_fn"])
@@ -66,14 +66,14 @@ def test_an_exporter_after_each_evaluation_does_not_unless_it_runs_elsewhere():
 def test_the_last_of_several_exports_is_taken(tmp_path, capsys):
     for name in ("999", "1000", "temp-1001"):
         (tmp_path / "export" / "latest" / name).mkdir(parents=True)
-    exported = training(LatestExporter(name="latest"), model_dir=tmp_path).exported()
+    exported = training(LatestExporter(name="latest"), model_dir=tmp_path).find_export()
     assert Path(exported).name == "1000"
     assert "exported 2 models: the last one is published" in capsys.readouterr().out
 
 
 def test_an_exporter_that_wrote_nothing_is_named(tmp_path):
     with pytest.raises(NothingWritten, match=r"its exporter 'final' wrote nothing"):
-        training(FinalExporter(name="final"), model_dir=tmp_path).exported()
+        training(FinalExporter(name="final"), model_dir=tmp_path).find_export()
 
 
 def test_a_chief_without_an_evaluator_does_not_wait_for_ever(tmp_path, monkeypatch):

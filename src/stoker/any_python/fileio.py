@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files as `tfx.dsl.io.fileio` names their operations, for local paths."""
 
+from __future__ import annotations
+
 import builtins
 import glob as _glob
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any
+from typing import IO, Any, Callable, Iterable, Iterator, Union
 
 __all__ = [
     "NotFoundError",
@@ -26,7 +27,7 @@ __all__ = [
     "walk",
 ]
 
-PathType = str | bytes | os.PathLike[str]
+PathType = Union[str, bytes, "os.PathLike[str]"]
 NotFoundError = FileNotFoundError
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -64,8 +65,8 @@ def listdir(path: PathType) -> list[str]:
 
 def glob(pattern: PathType | Iterable[PathType]) -> list[str]:
     """The paths that match a pattern, or any of several, sorted."""
-    patterns = [pattern] if isinstance(pattern, str | bytes | os.PathLike) else pattern
-    return sorted({path for one in patterns for path in _glob.glob(_local(one))})
+    patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
+    return sorted({path for each in patterns for path in _glob.glob(_local(each))})
 
 
 def walk(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest runs where there is no Stoker, on Python 3.7 and whatever TensorFlow is there."""
+"""any_python runs where there is no Stoker, on Python 3.7 and whatever TensorFlow is there."""
 
 import ast
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from guest_process import FOLDER
+from bare_process import FOLDER
 
 from stoker.launchers.interpreters import find_python
 
@@ -60,6 +60,6 @@ sys.path.insert(0, {FOLDER!r})
 import start
 start.load()
 for name in {names!r}:
-    importlib.import_module("stoker_guest." + name)
+    importlib.import_module("stoker_any_python." + name)
 """
     subprocess.run([python, "-S", "-c", code], check=True)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where things are inside a Model, as `tfx.utils.path_utils` names it."""
 
+from __future__ import annotations
+
 import os
 
-from stoker.storage import layout
-from stoker.storage.layout import serving_model_path as _serving_model_path
+from . import layout
 
 __all__ = [
     "EVAL_MODEL_DIR",
@@ -35,14 +36,14 @@ def eval_model_dir(output_uri: str, is_old_artifact: bool = False) -> str:
 
 def serving_model_path(output_uri: str, is_old_artifact: bool = False) -> str:  # noqa: ARG001
     """The served model, in whichever of TFX's layouts it is."""
-    return _serving_model_path(output_uri)
+    return layout.serving_model_path(output_uri)
 
 
 def eval_model_path(output_uri: str, is_old_artifact: bool = False) -> str:
     """The model to evaluate: the EvalSavedModel, or the served one where there is none."""
     if os.path.isdir(eval_model_dir(output_uri, is_old_artifact)):
         return layout.eval_model_path(output_uri)
-    return _serving_model_path(output_uri)
+    return layout.serving_model_path(output_uri)
 
 
 def stamped_model_path(output_uri: str) -> str:

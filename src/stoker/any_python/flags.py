@@ -5,9 +5,10 @@ The runner sends what each flag was set to, not the command line: a worker loads
 files that define flags, and a command line cannot be read without all of them.
 """
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Mapping, Sequence
 
 __all__ = ["fill_in_flags", "flags_of_this_program", "take_over_flags"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's code as another interpreter runs it: no Stoker, and nothing installed at all."""
+"""any_python as another interpreter runs it: no Stoker, and nothing installed at all."""
 
 import json
 import os
@@ -17,10 +17,10 @@ start.load()
 """
 
 
-def guest_process(code, python=sys.executable):
-    """What `code` prints with the guest loaded as a package; -S leaves site-packages out."""
+def bare_process(code, python=sys.executable):
+    """What `code` prints where any_python is loaded; -E and -S leave all else out."""
     done = subprocess.run(
-        [python, "-S", "-c", _LOAD + code], capture_output=True, text=True, check=False
+        [python, "-E", "-S", "-c", _LOAD + code], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -34,12 +34,13 @@ def execute(task, **fn_args):
         "argv": [],
         "flags": None,
         "outputs": {"model": []},
+        "fn_args": fn_args,
         **task,
     }
-    request = json.dumps({"task": task, "fn_args": fn_args})
-    printed = guest_process(
-        "from stoker_guest.worker import execute\n"
-        f"outcome = execute(json.loads({request!r}), print)\n"
+    text = json.dumps(task)
+    printed = bare_process(
+        "from stoker_any_python.trainer_task import execute\n"
+        f"outcome = execute(json.loads({text!r}), print)\n"
         "print(json.dumps(outcome))"
     )
     *said, outcome = printed.splitlines()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Trainer's Task in another interpreter, from its JSON to an Outcome.
+
+The runner adds one key to the Task's own JSON: "fn_args", the fields of the FnArgs that it made
+from the inputs, all but the data accessor, which is made here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Callable, Mapping
+
+from . import absent_packages, dataset
+from .failures import describe, missing_module_hint
+from .flags import take_over_flags
+from .fn_args import DataAccessor, FnArgs
+from .io_utils import read_newer_schema
+from .modules import load_named, loaded_files
+from .training import train
+
+__all__ = ["execute", "make_fn_args"]
+
+_ESTIMATOR_EXECUTOR = ":Executor"
+
+
+def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, Any]:
+    """Run a task in this process: an Outcome; whatever the task raises becomes a Failure."""
+    sys.path[:] = list(dict.fromkeys([*task["import_paths"], *sys.path]))
+    if task["argv"]:
+        sys.argv = list(task["argv"])
+    take_over_flags(task["flags"])
+    absent_packages.install()
+    try:
+        _train(task, make_fn_args(task["fn_args"]), warn)
+    except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
+        return {"failure": describe(error, hint=missing_module_hint(error))}
+    return {"failure": None, "outputs": task["outputs"], "loaded_files": loaded_files()}
+
+
+def make_fn_args(fields: Mapping[str, Any]) -> FnArgs:
+    """FnArgs from what crossed the border, which a data accessor cannot."""
+    accessor = DataAccessor(dataset.tf_dataset_factory, dataset.record_batch_factory)
+    return FnArgs(data_accessor=accessor, **fields)
+
+
+def _train(task: Mapping[str, Any], fn_args: FnArgs, warn: Callable[[str], None]) -> None:
+    wants_estimator = task["executor"].endswith(_ESTIMATOR_EXECUTOR)
+    names = ["trainer_fn"] if wants_estimator else ["run_fn", "trainer_fn"]
+    name, function = load_named(task["parameters"], names)
+    _warn_about_the_transform_graph(fn_args, warn)
+    train(name, function, fn_args, read_newer_schema)
+
+
+def _warn_about_the_transform_graph(fn_args: FnArgs, warn: Callable[[str], None]) -> None:
+    """TensorFlow 1 reads a graph in TensorFlow 2's format, but not for every input."""
+    tensorflow = sys.modules.get("tensorflow")
+    if tensorflow is None or not fn_args.transform_output:
+        return
+    path = os.path.join(fn_args.transform_output, "transform_fn", "saved_model.pb")
+    if tensorflow.__version__.startswith("1.") and _is_tensorflow_2_format(path):
+        warn(
+            f"{path} is in TensorFlow 2's format, and TensorFlow {tensorflow.__version__} may "
+            "fail to apply it. Write it for TensorFlow 1: Transform(force_tf_compat_v1=True)."
+        )
+
+
+def _is_tensorflow_2_format(path: str) -> bool:
+    """Only SavedModels of TensorFlow 2 describe the objects that their graph was made from."""
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    model = saved_model_pb2.SavedModel()
+    with open(path, "rb") as file:
+        model.ParseFromString(file.read())
+    return any(graph.HasField("object_graph_def") for graph in model.meta_graphs)
