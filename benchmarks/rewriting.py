@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY / "tests" / "rewriting"))
+sys.path.insert(0, str(REPOSITORY / "tests" / "models" / "rewriting"))
 
 PIPELINES = {"penguin": [], "taxi": ["--steps=300"]}
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from stoker import dsl
 from stoker.any_python.layout import serving_model_dir, serving_model_path
 from stoker.artifacts import Artifact, Examples, Model, get_split_uris
-from stoker.models.rewriting.targets import check_targets, removed_on_failure, rewrite
+from stoker.models.rewriting.targets import check_targets, rewrite_all
 
 __all__ = ["Executor", "Rewriter", "RewriterSpec", "eval_files", "raw_examples"]
 
@@ -97,17 +97,14 @@ class Executor(dsl.BaseExecutor):
         (model,) = input_dict["model"]
         splits = json.loads(exec_properties["splits"])
         files = eval_files(input_dict.get("examples") or [], splits)
-        folders = [serving_model_dir(artifact.uri) for (artifact,) in output_dict.values()]
-        with removed_on_failure(folders):
-            for name, (artifact,) in output_dict.items():
-                report = rewrite(
-                    serving_model_path(model.uri),
-                    name,
-                    serving_model_dir(artifact.uri),
-                    examples=files,
-                    signature=exec_properties.get("signature"),
-                    tolerance=exec_properties.get("tolerance"),
-                )
-                artifact.set_string_custom_property("model_type", report.format)
-                artifact.set_json_value_custom_property("rewriting", {name: report.to_dict()})
-                print(f"{name}: {report.summary()}")
+        reports = rewrite_all(
+            serving_model_path(model.uri),
+            {name: serving_model_dir(artifact.uri) for name, (artifact,) in output_dict.items()},
+            examples=files,
+            signature=exec_properties.get("signature"),
+            tolerance=exec_properties.get("tolerance"),
+        )
+        for name, report in reports.items():
+            (artifact,) = output_dict[name]
+            artifact.set_string_custom_property("model_type", report.format)
+            artifact.set_json_value_custom_property("rewriting", {name: report.to_dict()})

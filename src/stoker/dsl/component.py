@@ -330,8 +330,8 @@ class BaseComponent(Node):
 
     SPEC_CLASS: ClassVar[type[ComponentSpec]]
     EXECUTOR_SPEC: ClassVar[ExecutorClassSpec]
-    check: str | None = None
-    """An executor that looks at what was written before it is published; it may refuse it."""
+    checks: tuple[str, ...] = ()
+    """Executors that see what was written before it is published, in turn; each may refuse it."""
     workers: Workers | None = None
     """The processes that do the step together; None for one that does it alone."""
     retries: int | None = None

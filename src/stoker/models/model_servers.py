@@ -56,7 +56,7 @@ def requests_for(
             request = predict_pb2.PredictRequest()
             request.model_spec.name = _MODEL_NAME
             request.model_spec.signature_name = signature.name
-            for key, array in signature.of([record]).items():
+            for key, array in signature.make([record]).items():
                 request.inputs[key].CopyFrom(tf.make_tensor_proto(array))
             requests.append(request)
     return requests

@@ -59,7 +59,7 @@ def _log_of_one(models: Sequence[ServingModel], record: bytes, rows: list[Arrays
                 response=regression_pb2.RegressionResponse(result=_regressed(row)),
             )
             return prediction_log_pb2.PredictionLog(regress_log=log)
-    inputs = {name: tf.make_tensor_proto(one) for name, one in model.inputs.of([record]).items()}
+    inputs = {name: tf.make_tensor_proto(one) for name, one in model.inputs.make([record]).items()}
     outputs = {name: tf.make_tensor_proto(value[np.newaxis]) for name, value in row.items()}
     log = prediction_log_pb2.PredictLog(
         request=predict_pb2.PredictRequest(model_spec=spec, inputs=inputs),

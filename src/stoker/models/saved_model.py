@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a SavedModel says about itself: read from its file by the model check, before it loads."""
+"""What a SavedModel says about itself, read from its file: nothing is loaded."""
 
 import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,24 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from stoker.errors import ModelRejected
 
-__all__ = ["Graph", "ParsedFeature", "Signature", "TensorInfo", "read_graphs"]
+__all__ = [
+    "SERVING_DEFAULT",
+    "MetaGraph",
+    "ParsedFeature",
+    "Parser",
+    "Scope",
+    "Signature",
+    "TensorInfo",
+    "choose_graph",
+    "read_constant",
+    "read_graphs",
+    "read_parser",
+]
+
+SERVING_DEFAULT = "serving_default"
+
+Scope = Mapping[str, Any]
+"""The nodes of a graph, or of one function, by name."""
 
 _NOT_FOR_CALLERS = {"__saved_model_init_op", "__saved_model_train_op"}
 
@@ -56,6 +73,11 @@ class Signature:
         (only,) = self.inputs.values()
         return only.dtype == "string" and (only.shape is None or len(only.shape) <= 1)
 
+    @property
+    def feature_names(self) -> list[str]:
+        """The features of tf.Examples that it reads."""
+        return sorted((self.parses if self.takes_examples else self.inputs) or ())
+
     def to_dict(self) -> dict[str, Any]:
         """Names, types and shapes as plain JSON."""
         return {
@@ -65,17 +87,30 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Graph:
+class MetaGraph:
     """One graph of a SavedModel: what it is for, and how it may be called."""
 
     tags: frozenset[str]
     signatures: Mapping[str, Signature]
 
+    @property
+    def default_signature(self) -> str | None:
+        """The name of what is called where no signature is named: serving_default, or the only."""
+        if SERVING_DEFAULT in self.signatures:
+            return SERVING_DEFAULT
+        return next(iter(self.signatures)) if len(self.signatures) == 1 else None
 
-def read_graphs(folder: str) -> list[Graph]:
+
+def choose_graph(graphs: Sequence[MetaGraph], tag: str) -> MetaGraph:
+    """The graph with the tag and the fewest others, such as `gpu`; else the first."""
+    tagged = [graph for graph in graphs if tag in graph.tags]
+    return min(tagged or graphs[:1], key=lambda graph: len(graph.tags))
+
+
+def read_graphs(folder: str) -> list[MetaGraph]:
     """Every graph of the SavedModel in a folder."""
     return [
-        Graph(
+        MetaGraph(
             tags=frozenset(graph.meta_info_def.tags),
             signatures={
                 name: _signature(signature, graph.graph_def)
@@ -99,13 +134,13 @@ def _read(folder: str) -> Any:
             with open(path, encoding="utf-8") as text:
                 text_format.Parse(text.read(), message)
     except (DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
-        raise _damaged(path, str(error)) from error
+        raise _refuse_file(path, str(error)) from error
     if not message.meta_graphs:
-        raise _damaged(path, "it holds no graph")
+        raise _refuse_file(path, "it holds no graph")
     return message
 
 
-def _damaged(path: str, why: str) -> ModelRejected:
+def _refuse_file(path: str, why: str) -> ModelRejected:
     return ModelRejected(
         f"{path} is not a SavedModel: {why}. Nothing may write to fn_args.serving_model_dir after "
         "the model is saved; if this file is meant to be so, give Trainer(check=False)."
@@ -116,7 +151,7 @@ def _signature(signature: Any, graph: Any) -> Signature:
     return Signature(
         inputs={name: _tensor(info) for name, info in sorted(signature.inputs.items())},
         outputs={name: _tensor(info) for name, info in sorted(signature.outputs.items())},
-        parses=_parsed_features(graph, signature.outputs.values()),
+        parses=_find_parsed_features(graph, signature.outputs.values()),
         method=signature.method_name,
     )
 
@@ -129,32 +164,32 @@ def _tensor(info: Any) -> TensorInfo:
     )
 
 
-def _parsed_features(graph: Any, outputs: Iterable[Any]) -> dict[str, ParsedFeature] | None:
+def _find_parsed_features(graph: Any, outputs: Iterable[Any]) -> dict[str, ParsedFeature] | None:
     """What the ops behind a signature's outputs parse; None if none of them parses examples."""
     found: dict[str, ParsedFeature] | None = None
-    for node, scope in _nodes_behind(graph, outputs):
-        if reader := _READERS.get(node.op):
-            found = (found or {}) | reader(node, scope)
+    for node, scope in _walk_back(graph, outputs):
+        if parser := read_parser(node, scope):
+            found = (found or {}) | parser.features
     return found
 
 
-def _nodes_behind(graph: Any, outputs: Iterable[Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
+def _walk_back(graph: Any, outputs: Iterable[Any]) -> Iterator[tuple[Any, Scope]]:
     """Every node that the outputs depend on, in functions too, each with the nodes around it."""
     functions = {function.signature.name: function for function in graph.library.function}
     main = {node.name: node for node in graph.node}
-    waiting: list[tuple[Collection[Any], dict[str, Any]]] = [(_upstream(main, outputs), main)]
+    waiting: list[tuple[Collection[Any], Scope]] = [(_find_upstream(main, outputs), main)]
     seen: set[str] = set()
     while waiting:
         nodes, scope = waiting.pop()
         for node in nodes:
             yield node, scope
-            for name in _called_by(node) & functions.keys() - seen:
+            for name in _list_calls(node) & functions.keys() - seen:
                 seen.add(name)
                 body = {inner.name: inner for inner in functions[name].node_def}
                 waiting.append((body.values(), body))
 
 
-def _upstream(scope: dict[str, Any], outputs: Iterable[Any]) -> list[Any]:
+def _find_upstream(scope: Scope, outputs: Iterable[Any]) -> list[Any]:
     waiting = [name for info in outputs for name in _tensor_names(info)]
     reached: dict[str, Any] = {}
     while waiting:
@@ -170,7 +205,7 @@ def _tensor_names(info: Any) -> list[str]:
         case "coo_sparse":
             return [info.coo_sparse.values_tensor_name]
         case "composite_tensor":
-            return [name for part in info.composite_tensor.components for name in [part.name]]
+            return [part.name for part in info.composite_tensor.components]
     return [info.name]
 
 
@@ -178,67 +213,70 @@ def _node_name(tensor: str) -> str:
     return tensor.removeprefix("^").partition(":")[0]
 
 
-def _called_by(node: Any) -> set[str]:
+def _list_calls(node: Any) -> set[str]:
+    """The functions that a node calls."""
     values = node.attr.values()
     return {value.func.name for value in values if value.HasField("func")} | {
         function.name for value in values for function in value.list.func
     }
 
 
-def _read_v2(node: Any, scope: dict[str, Any]) -> dict[str, ParsedFeature]:
-    sparse, dense, ragged = (_strings(scope, name) for name in node.input[2:5])
-    return {
-        **_of_any_size(sparse, node.attr["sparse_types"]),
-        **_of_any_size(ragged, node.attr["ragged_value_types"]),
-        **_dense(dense, node, node.input[5 : 5 + len(dense)], scope),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parser:
+    """A node that parses tf.Examples, and its features by name."""
+
+    sparse: Mapping[str, ParsedFeature]
+    dense: Mapping[str, ParsedFeature]
+    ragged: Mapping[str, ParsedFeature]
+
+    @property
+    def features(self) -> dict[str, ParsedFeature]:
+        """All of them."""
+        return {**self.sparse, **self.ragged, **self.dense}
+
+    @property
+    def outputs(self) -> list[str]:
+        """The feature that each output of the node is about."""
+        return [*[*self.sparse] * 3, *self.dense, *[*self.ragged] * 2]
 
 
-def _read_v1(node: Any, scope: dict[str, Any]) -> dict[str, ParsedFeature]:
-    num_sparse, num_dense = node.attr["Nsparse"].i, node.attr["Ndense"].i
-    keys = [_strings(scope, name) for name in node.input[2 : 2 + num_sparse + num_dense]]
-    flat = [name for names in keys for name in names]
-    return {
-        **_of_any_size(flat[:num_sparse], node.attr["sparse_types"]),
-        **_dense(flat[num_sparse:], node, node.input[2 + len(keys) :], scope),
-    }
-
-
-def _read_single(node: Any, scope: dict[str, Any]) -> dict[str, ParsedFeature]:
-    sparse, dense = (
-        [key.decode() for key in node.attr[name].list.s] for name in ("sparse_keys", "dense_keys")
+def read_parser(node: Any, scope: Scope) -> Parser | None:
+    """What a node parses, if it is one of TensorFlow's three parsers of tf.Examples."""
+    attr, ragged = node.attr, list[str]()
+    match node.op:
+        case "ParseExampleV2":
+            sparse, dense, ragged = (_read_strings(scope, name) for name in node.input[2:5])
+            defaults = node.input[5:]
+        case "ParseExample":
+            num_sparse = attr["Nsparse"].i
+            end = 2 + num_sparse + attr["Ndense"].i
+            names = [one for key in node.input[2:end] for one in _read_strings(scope, key)]
+            sparse, dense, defaults = names[:num_sparse], names[num_sparse:], node.input[end:]
+        case "ParseSingleExample":
+            sparse = [key.decode() for key in attr["sparse_keys"].list.s]
+            dense = [key.decode() for key in attr["dense_keys"].list.s]
+            defaults = node.input[1:]
+        case _:
+            return None
+    types, shapes = attr["Tdense"].list.type, attr["dense_shapes"].list.shape
+    return Parser(
+        sparse=_allow_any_size(sparse, attr["sparse_types"]),
+        ragged=_allow_any_size(ragged, attr["ragged_value_types"]),
+        dense={
+            name: ParsedFeature(
+                dtype=tf.dtypes.as_dtype(kind).name,
+                size=_size(shape),
+                required=_is_empty(read_constant(scope, default)),
+            )
+            for name, kind, shape, default in zip(dense, types, shapes, defaults, strict=False)
+        },
     )
-    return {
-        **_of_any_size(sparse, node.attr["sparse_types"]),
-        **_dense(dense, node, node.input[1:], scope),
-    }
 
 
-_READERS = {
-    "ParseExampleV2": _read_v2,
-    "ParseExample": _read_v1,
-    "ParseSingleExample": _read_single,
-}
-
-
-def _of_any_size(names: list[str], types: Any) -> dict[str, ParsedFeature]:
+def _allow_any_size(names: Iterable[str], types: Any) -> dict[str, ParsedFeature]:
     return {
         name: ParsedFeature(dtype=tf.dtypes.as_dtype(kind).name, size=None, required=False)
         for name, kind in zip(names, types.list.type, strict=False)
-    }
-
-
-def _dense(
-    names: list[str], node: Any, defaults: Iterable[str], scope: dict[str, Any]
-) -> dict[str, ParsedFeature]:
-    types, shapes = node.attr["Tdense"].list.type, node.attr["dense_shapes"].list.shape
-    return {
-        name: ParsedFeature(
-            dtype=tf.dtypes.as_dtype(kind).name,
-            size=_size(shape),
-            required=_is_empty(_constant(scope, default)),
-        )
-        for name, kind, shape, default in zip(names, types, shapes, defaults, strict=False)
     }
 
 
@@ -252,14 +290,16 @@ def _is_empty(default: Any) -> bool:
     return default is not None and default.size == 0
 
 
-def _strings(scope: dict[str, Any], tensor: str) -> list[str]:
-    constant = _constant(scope, tensor)
+def _read_strings(scope: Scope, tensor: str) -> list[str]:
+    constant = read_constant(scope, tensor)
     return [] if constant is None else [bytes(value).decode() for value in constant.reshape(-1)]
 
 
-def _constant(scope: dict[str, Any], tensor: str) -> Any:
+def read_constant(scope: Scope, tensor: str) -> Any:
     """The value of a constant, as an array; None for what is computed."""
     node = scope.get(_node_name(tensor))
+    while node is not None and node.op == "Identity":
+        node = scope.get(_node_name(node.input[0]))
     if node is None or node.op != "Const":
         return None
     return tf.make_ndarray(node.attr["value"].tensor)

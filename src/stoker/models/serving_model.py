@@ -1,85 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model as a server sees it: tf.Examples go to one of its signatures, arrays come back."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 import tensorflow as tf
-from tfx_bsl.coders import example_coder
 
 from stoker.errors import BadData, ModelRejected
-from stoker.models.saved_model import Graph, TensorInfo, read_graphs
+from stoker.models.inputs import Arrays, Misfit, make_inputs
+from stoker.models.saved_model import SERVING_DEFAULT, MetaGraph, read_graphs
 
-__all__ = ["SERVING_DEFAULT", "ServingModel", "SignatureInputs"]
+__all__ = ["CALL_ERRORS", "LOAD_ERRORS", "ServingModel", "SignatureInputs", "first_line"]
 
-SERVING_DEFAULT = "serving_default"
+LOAD_ERRORS = (tf.errors.OpError, OSError, RuntimeError, TypeError, ValueError)
+"""What TensorFlow raises where a SavedModel does not load."""
+CALL_ERRORS = (tf.errors.OpError, TypeError, ValueError)
+"""What it raises where a signature cannot be called."""
 
-Arrays = dict[str, np.ndarray]
+
+def first_line(error: BaseException) -> str:
+    """What an op or a converter had to say, without what TensorFlow puts around it."""
+    around = ("Graph execution error", "Detected at", "<stack traces", " ", "\t")
+    lines = [line for line in str(error).splitlines() if line and not line.startswith(around)]
+    text = (lines or [type(error).__name__])[0].removeprefix("Name: <unknown>, ")
+    return text if text.endswith(".") else f"{text}."
 
 
 class SignatureInputs:
     """A signature of a SavedModel, and tf.Examples as what it takes; nothing is loaded.
 
-    It takes serialized tf.Examples, or features by name as plain tensors. An empty `name` means
-    the default signature, or the only one.
+    An empty `name` means the default signature, or the only one.
     """
 
-    def __init__(self, folder: str, name: str = "", tags: Sequence[str] = ("serve",)) -> None:
+    def __init__(self, folder: str, name: str = "", tags: Collection[str] = ("serve",)) -> None:
         self.folder = folder
-        self.graph = _graph(folder, frozenset(tags))
-        self.name = name or _default(self.graph, folder)
+        self.graph = _find_graph(folder, frozenset(tags))
+        self.name = name or self.graph.default_signature or SERVING_DEFAULT
         if self.name not in self.graph.signatures:
             known = ", ".join(sorted(self.graph.signatures)) or "none"
             raise ModelRejected(
-                f"The model in {folder} has no signature {self.name!r}; it has {known}."
+                f"The model in {folder} has no signature {self.name!r}; it has {known}. Name one "
+                "that it has, or save it with this one: tf.saved_model.save(…, signatures={…})."
             )
         self.signature = self.graph.signatures[self.name]
-        self._decoder = example_coder.ExamplesToRecordBatchDecoder()
 
-    def of(self, records: Sequence[bytes]) -> Arrays:
+    def make(self, records: Sequence[bytes]) -> Arrays:
         """What the signature is called with for some serialized tf.Examples."""
-        if self.signature.takes_examples:
-            (name,) = self.signature.inputs
-            return {name: np.array(records, object)}
-        batch = self._decoder.DecodeBatch(list(records))
-        return {
-            name: self._column(batch, name, info) for name, info in self.signature.inputs.items()
-        }
+        try:
+            return make_inputs(self.signature, records)
+        except Misfit as misfit:
+            raise BadData(f"{self} cannot take the examples: {misfit}.") from misfit
 
     def __str__(self) -> str:
         return f"The signature {self.name!r} of the model in {self.folder}"
-
-    def _column(self, batch: pa.RecordBatch, name: str, info: TensorInfo) -> np.ndarray:
-        if name not in batch.schema.names:
-            raise BadData(f"{self} takes {name!r}, and the examples have no such feature.")
-        values = batch.column(name).flatten().to_numpy(zero_copy_only=False)
-        try:
-            rows: np.ndarray = values.reshape([len(batch), *(info.shape or [-1])[1:]])
-        except ValueError as error:
-            raise BadData(
-                f"{self} takes {name!r} with the shape {info.shape}, and there are {len(values)} "
-                f"values in {len(batch)} examples."
-            ) from error
-        return rows if info.dtype == "string" else rows.astype(info.dtype)
 
 
 class ServingModel:
     """A SavedModel that is loaded, and asked by one of its signatures."""
 
     def __init__(
-        self, folder: str, signature_name: str = "", tags: Sequence[str] = ("serve",)
+        self, folder: str, signature_name: str = "", tags: Collection[str] = ("serve",)
     ) -> None:
         self.inputs = SignatureInputs(folder, signature_name, tags)
         self.signature = self.inputs.signature
         self.signature_name = self.inputs.name
         self._loaded = tf.saved_model.load(folder, tags=sorted(self.inputs.graph.tags))
-        self._function = self._loaded.signatures[self.signature_name]
+        self.function = self._loaded.signatures[self.signature_name]
 
     def __call__(self, records: Sequence[bytes]) -> Arrays:
         """The outputs for some serialized tf.Examples, a row for each."""
-        outputs = self.ask(self.inputs.of(records))
+        outputs = self.ask(self.inputs.make(records))
         for name, array in outputs.items():
             if not array.shape or len(array) != len(records):
                 raise ModelRejected(
@@ -89,17 +79,24 @@ class ServingModel:
         return outputs
 
     def ask(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
-        """The outputs for some inputs."""
+        """The outputs for some inputs, or ModelRejected."""
         try:
-            outputs: Mapping[str, Any] = self._function(
-                **{name: tf.constant(array) for name, array in inputs.items()}
-            )
-        except (tf.errors.OpError, TypeError, ValueError) as error:
-            raise ModelRejected(f"{self.inputs} fails: {error}") from error
-        return {name: tensor.numpy() for name, tensor in outputs.items()}
+            return self.call(inputs)
+        except CALL_ERRORS as error:
+            raise ModelRejected(f"{self.inputs} fails: {first_line(error)}") from error
+
+    def call(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
+        """The outputs that are dense; what TensorFlow raises is one of CALL_ERRORS."""
+        tensors = {name: tf.constant(array) for name, array in inputs.items()}
+        outputs = self.function(**tensors)
+        return {
+            name: tensor.numpy()
+            for name, tensor in outputs.items()
+            if isinstance(tensor, tf.Tensor)
+        }
 
 
-def _graph(folder: str, tags: frozenset[str]) -> Graph:
+def _find_graph(folder: str, tags: frozenset[str]) -> MetaGraph:
     graphs = read_graphs(folder)
     for graph in graphs:
         if graph.tags == tags:
@@ -107,15 +104,4 @@ def _graph(folder: str, tags: frozenset[str]) -> Graph:
     known = ", ".join(str(sorted(graph.tags)) for graph in graphs)
     raise ModelRejected(
         f"The model in {folder} has no graph with the tags {sorted(tags)}; it has {known}."
-    )
-
-
-def _default(graph: Graph, folder: str) -> str:
-    if SERVING_DEFAULT in graph.signatures:
-        return SERVING_DEFAULT
-    if len(graph.signatures) == 1:
-        return next(iter(graph.signatures))
-    raise ModelRejected(
-        f"The model in {folder} has no signature {SERVING_DEFAULT!r}: name one of "
-        f"{', '.join(graph.signatures) or 'none'}."
     )

@@ -504,10 +504,10 @@ class _Steps:
             )
             outcome = self.launcher.launch(task, self.console)
             outputs = _succeeded(node, outcome)
-            if node.check:
+            for check in node.checks:
                 task = replace(
                     task,
-                    executor=node.check,
+                    executor=check,
                     outputs=outputs,
                     needs=needs.at_home(),
                     workers=None,

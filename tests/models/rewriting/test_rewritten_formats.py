@@ -13,7 +13,7 @@ import pytest
 from rewritten_models import train_digits
 
 from stoker.models.rewriting.targets import TARGETS, rewrite
-from stoker.models.rewriting.tflite_runtime import LiteRT, read_metadata
+from stoker.models.rewriting.tflite_runtime import METADATA, LiteRT
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 
@@ -68,6 +68,14 @@ def test_a_model_on_examples_answers_alike_in_every_format(rewritten, name, comp
         assert report["rewritten_ms"] > 0
     assert report["cut"]
     assert report["rewritten_bytes"] < report["original_bytes"]
+
+
+def read_metadata(path):
+    from tensorflow.lite.tools import flatbuffer_utils
+
+    model = flatbuffer_utils.read_model(path)
+    (entry,) = [one for one in model.metadata if one.name.decode() == METADATA]
+    return json.loads(bytes(model.buffers[entry.buffer].data))
 
 
 def test_the_file_itself_says_what_it_takes(rewritten):

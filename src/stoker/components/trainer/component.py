@@ -24,6 +24,8 @@ from stoker.task import Workers
 __all__ = ["Trainer", "TrainerSpec"]
 
 _EXECUTORS = "stoker.components.trainer.executor:"
+_CHECK = "stoker.components.trainer.check:ModelCheck"
+_REWRITE = "stoker.components.trainer.rewrite:Rewrite"
 
 
 class TrainerSpec(dsl.ComponentSpec):
@@ -141,7 +143,8 @@ class Trainer(dsl.UserCodeComponent):
         if python:
             _check_for_another_python(keras, custom_executor_spec, workers)
             self.python = os.fspath(python)
-        self.check = _choose_check(check, rewrite)
+        wanted = ((_CHECK, check), (_REWRITE, rewrite))
+        self.checks = tuple(executor for executor, is_wanted in wanted if is_wanted)
         chosen = _choose_examples(examples, transformed_examples, transform_graph)
         raw = raw_examples(chosen) if rewrite else None
         if retries is not None and retries < 0:
@@ -178,13 +181,6 @@ def _check_for_another_python(
             f"Trainer(python=…) cannot run the executor {executor.class_path}, which needs Stoker "
             "where it runs. Leave out custom_executor_spec, or python."
         )
-
-
-def _choose_check(check: bool, rewrite: Sequence[str]) -> str | None:
-    """What looks at the model before it is published."""
-    if rewrite:
-        return f"stoker.components.trainer.rewrite:{'CheckAndRewrite' if check else 'Rewrite'}"
-    return "stoker.models.check:ModelCheck" if check else None
 
 
 def _describe(workers: Workers) -> str:

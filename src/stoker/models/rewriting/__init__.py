@@ -9,6 +9,7 @@ signature.py  the function that is rewritten           targets.py     what can b
 cut.py        where its graph is cut, if it has to be  comparison.py  how near is near enough
 plain.py      what is left: numbers in, numbers out    report.py      what was found out
 sample.py     what both models are called with         rewriter.py …  the classes with TFX's names
+format_rewriter.py  what the rewriters share, and how to add one
 """
 
 import contextlib

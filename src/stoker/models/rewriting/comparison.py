@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 
 from stoker.errors import RewriteFailed
+from stoker.models.inputs import Arrays
 
-__all__ = ["TOLERANCES", "Arrays", "Difference", "largest_difference", "milliseconds", "size_of"]
-
-Arrays = dict[str, Any]
-"""NumPy arrays by the names of inputs or outputs."""
+__all__ = ["TOLERANCES", "Difference", "largest_difference", "milliseconds", "size_of"]
 
 TOLERANCES: Mapping[str, float] = {
     # The same arithmetic in another order.

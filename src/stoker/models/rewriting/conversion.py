@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rewriters have in common: cut, convert, cut again; then compare the result."""
+"""How a model is converted: cut, convert, cut again; then compare the result."""
 
+import abc
 import contextlib
 import os
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from stoker.errors import RewriteFailed
+from stoker.models.inputs import Arrays
 from stoker.models.rewriting import offered_examples
 from stoker.models.rewriting.comparison import (
     TOLERANCES,
-    Arrays,
     Difference,
     largest_difference,
     milliseconds,
@@ -32,21 +32,23 @@ __all__ = [
     "convert",
     "prepare",
     "prove",
-    "silenced",
+    "silence",
 ]
 
 
-class Runtime(Protocol):
+class Runtime(abc.ABC):
     """A rewritten model, loaded by what will run it."""
 
     name: str
     """The runtime's name and version."""
 
+    @abc.abstractmethod
     def answer(self, arrays: Arrays) -> Arrays:
         """What the model answers, output by output."""
 
     def milliseconds(self, arrays: Arrays) -> float:
         """How long it takes for one call, at the median."""
+        return milliseconds(lambda: self.answer(arrays))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,7 @@ def prepare(
 
 
 @contextlib.contextmanager
-def silenced() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """Keep what a converter writes from the user: what matters of it is in what it raises.
 
     Its parts that are not Python write to the descriptors themselves.

@@ -16,21 +16,14 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["Border", "Cut", "ParsedFeature", "find_cut", "parsed_features"]
+from stoker.models.saved_model import read_parser
+
+__all__ = ["Border", "Cut", "find_cut"]
 
 _FOREIGN_TYPES = (tf.string, tf.resource, tf.variant)
 _FOREIGN_PREFIXES = ("Sparse", "Ragged", "ParseExample", "ParseSingleExample")
 _ARITHMETIC = {"Add", "AddV2", "Div", "DivNoNan", "Log", "Log1p", "Mul", "RealDiv", "Sub"}
 _PARSERS = ("ParseExample", "ParseExampleV2", "ParseSingleExample")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedFeature:
-    """A feature that the graph reads from tf.Examples."""
-
-    dtype: Any
-    size: int
-    """How many values it has; 1 for a feature that may have any number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,23 +80,23 @@ class _Search:
         self._avoid = frozenset(avoid)
         self._for_integers = for_integers
         self._outputs = list(outputs)
-        needed = set(_upstream(tensor.op for tensor in outputs))
+        needed = set(_find_upstream(tensor.op for tensor in outputs))
         self._ops = [op for op in graph.get_operations() if op in needed]
         self._arguments = {tensor.op: name for name, tensor in arguments.items()}
-        self._features = _features(self._ops, self._arguments)
-        self._front = set(_upstream(op for op in self._ops if self._is_foreign(op)))
+        self._features = _trace_features(self._ops, self._arguments)
+        self._front = set(_find_upstream(op for op in self._ops if self._is_foreign(op)))
         inner = self._front | self._arguments.keys()
         self._rest = [op for op in self._ops if op not in inner]
 
     def cut(self) -> Cut:
         groups: dict[frozenset[str], list[Any]] = {}
-        for name, tensor in self._crossing().items():
+        for name, tensor in self._find_crossing().items():
             groups.setdefault(self._features[name], []).append(tensor)
         constants = groups.pop(frozenset(), [])
         borders = [
             self._border(tensor, features)
             for features, tensors in groups.items()
-            for tensor in self._joined(features, tensors)
+            for tensor in self._join(features, tensors)
         ]
         return Cut(borders=borders, constants=constants)
 
@@ -113,22 +106,22 @@ class _Search:
             return True
         return any(tensor.dtype in _FOREIGN_TYPES for tensor in varying)
 
-    def _crossing(self) -> dict[str, Any]:
+    def _find_crossing(self) -> dict[str, Any]:
         """By name, the tensors of the front, or of the signature, that the rest reads or gives."""
         rest = set(self._rest)
         read = [one for op in self._rest for one in op.inputs] + self._outputs
         return {one.name: one for one in read if one.op not in rest and one.name in self._features}
 
-    def _joined(self, features: frozenset[str], tensors: list[Any]) -> list[Any]:
+    def _join(self, features: frozenset[str], tensors: list[Any]) -> list[Any]:
         """One tensor through which all of these pass, if they do before others join them."""
-        gates = self._gates(features, tensors)
+        gates = self._find_gates(features, tensors)
         if len(tensors) > 1 and gates:
             tensors = [gates.pop(0).outputs[0]]
         if len(tensors) > 1 or not self._for_integers:
             return tensors
-        return [self._scaled(tensors[0], gates)]
+        return [self._rescale(tensors[0], gates)]
 
-    def _scaled(self, tensor: Any, gates: list[Any]) -> Any:
+    def _rescale(self, tensor: Any, gates: list[Any]) -> Any:
         """The last of these that stands for the same: a position, or a number in another scale.
 
         Positions may be floats in between, as Keras has them, where rounding would change them.
@@ -142,11 +135,11 @@ class _Search:
     def _is_rescaled(found: Any, tensor: Any) -> bool:
         if not found.dtype.is_floating or None in (found.shape.rank, tensor.shape.rank):
             return False
-        between = set(_upstream([found.op])) - set(_upstream([tensor.op]))
+        between = set(_find_upstream([found.op])) - set(_find_upstream([tensor.op]))
         arithmetic = any(op.type in _ARITHMETIC for op in between)
         return arithmetic and found.shape.as_list() == tensor.shape.as_list()
 
-    def _gates(self, features: frozenset[str], tensors: list[Any]) -> list[Any]:
+    def _find_gates(self, features: frozenset[str], tensors: list[Any]) -> list[Any]:
         """The ops of these features alone that every way from the tensors passes, nearest first."""
         own = [
             op
@@ -168,7 +161,7 @@ class _Search:
         return [op for op in own if op in common and len(op.outputs) == 1]
 
     def _border(self, tensor: Any, features: frozenset[str]) -> Border:
-        before = _upstream([tensor.op])
+        before = _find_upstream([tensor.op])
         foreign = {op.type for op in before if op in self._front and self._is_foreign(op)}
         scaling = {op.type for op in before if op not in self._front} & _ARITHMETIC
         passed = foreign - {"Identity", "Placeholder", "Shape", *_PARSERS}
@@ -181,7 +174,7 @@ class _Search:
         )
 
 
-def _upstream(ops: Iterable[Any]) -> list[Any]:
+def _find_upstream(ops: Iterable[Any]) -> list[Any]:
     """These ops, and all that they are computed from."""
     reached = dict.fromkeys(ops)
     waiting = list(reached)
@@ -193,7 +186,7 @@ def _upstream(ops: Iterable[Any]) -> list[Any]:
     return list(reached)
 
 
-def _features(ops: Iterable[Any], arguments: Mapping[Any, str]) -> dict[str, frozenset[str]]:
+def _trace_features(ops: Iterable[Any], arguments: Mapping[Any, str]) -> dict[str, frozenset[str]]:
     """For each tensor that is no constant, by name, what it is computed from."""
     found: dict[str, frozenset[str]] = {}
     # How many examples there are is asked of them as they come; that is about no feature.
@@ -202,7 +195,7 @@ def _features(ops: Iterable[Any], arguments: Mapping[Any, str]) -> dict[str, fro
         before = [found[one.name] for one in op.inputs if one.name in found]
         if op.type == "Placeholder":  # an argument, or a table, which is the same for all examples
             before = [frozenset([arguments[op]] if op in arguments else [])]
-        names = _output_names(op)
+        names = _list_parsed(op)
         if names:
             parsed = parsed.union(*before)
         for index, tensor in enumerate(op.outputs):
@@ -225,48 +218,9 @@ def _default(tensor: Any) -> Any:
     return None if value is None else value.item()
 
 
-def parsed_features(graph: tf.Graph) -> dict[str, ParsedFeature]:
-    """Every feature that a graph reads from tf.Examples."""
-    found: dict[str, ParsedFeature] = {}
-    for op in graph.get_operations():
-        if op.type in _PARSERS:
-            sparse, dense, ragged = _keys(op)
-            kinds = [*op.get_attr("sparse_types"), *_attr(op, "ragged_value_types")]
-            for name, kind in zip([*sparse, *ragged], kinds, strict=True):
-                found[name] = ParsedFeature(dtype=kind, size=1)
-            shapes = [tf.TensorShape(shape) for shape in op.get_attr("dense_shapes")]
-            for name, kind, shape in zip(dense, op.get_attr("Tdense"), shapes, strict=True):
-                found[name] = ParsedFeature(dtype=kind, size=shape.num_elements() or 1)
-    return found
-
-
-def _output_names(op: Any) -> list[str]:
+def _list_parsed(op: Any) -> list[str]:
     """Which feature each output of a parser is about; nothing for other ops."""
     if op.type not in _PARSERS:
         return []
-    sparse, dense, ragged = _keys(op)
-    return [*sparse * 3, *dense, *ragged * 2]
-
-
-def _keys(op: Any) -> tuple[list[str], list[str], list[str]]:
-    """The names of the sparse, the dense and the ragged features that an op parses."""
-    if op.type == "ParseSingleExample":
-        names = [[key.decode() for key in op.get_attr(f"{kind}_keys")] for kind in _KINDS[:2]]
-        return names[0], names[1], []
-    if op.type == "ParseExampleV2":
-        sparse, dense, ragged = (_strings(tensor) for tensor in op.inputs[2:5])
-        return sparse, dense, ragged
-    num_sparse, num_dense = op.get_attr("Nsparse"), op.get_attr("Ndense")
-    flat = [_strings(tensor)[0] for tensor in op.inputs[2 : 2 + num_sparse + num_dense]]
-    return flat[:num_sparse], flat[num_sparse:], []
-
-
-_KINDS = ("sparse", "dense", "ragged")
-
-
-def _strings(tensor: Any) -> list[str]:
-    return [bytes(value).decode() for value in tf.get_static_value(tensor).reshape(-1)]
-
-
-def _attr(op: Any, name: str) -> list[Any]:
-    return list(op.get_attr(name)) if name in op.node_def.attr else []
+    parser = read_parser(op.node_def, {one.name: one.node_def for one in _find_upstream([op])})
+    return parser.outputs if parser else []

@@ -5,11 +5,12 @@ TFLite gives the 0 and the 1 of a OneHot scales of their own, which its output d
 0 becomes 0.5. A comparison with all positions says the same and is converted as it should be.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+
+from stoker.models.saved_model import read_constant
 
 __all__ = ["spell_out_one_hot"]
 
@@ -18,9 +19,9 @@ def spell_out_one_hot(graph: Any) -> None:
     """Replace the OneHot nodes of a GraphDef whose positions come last, and are 0 or 1."""
     nodes = {node.name: node for node in graph.node}
     for node in [one for one in graph.node if one.op == "OneHot"]:
-        depth, on, off = (_constant(nodes, name) for name in node.input[1:4])
+        depth, on, off = (read_constant(nodes, name) for name in node.input[1:4])
         if node.attr["axis"].i == -1 and depth is not None and (on, off) == (1, 0):
-            _spell_out(graph, node, depth)
+            _spell_out(graph, node, depth.item())
 
 
 def _spell_out(graph: Any, node: Any, depth: int) -> None:
@@ -48,12 +49,3 @@ def _add_constant(graph: Any, name: str, value: Any) -> None:
     node = graph.node.add(name=name, op="Const")
     node.attr["dtype"].type = tf.dtypes.as_dtype(value.dtype).as_datatype_enum
     node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
-
-
-def _constant(nodes: Mapping[str, Any], name: str) -> Any:
-    node = nodes.get(name)
-    while node is not None and node.op == "Identity":
-        node = nodes.get(node.input[0])
-    return (
-        tf.make_ndarray(node.attr["value"].tensor).item() if node and node.op == "Const" else None
-    )

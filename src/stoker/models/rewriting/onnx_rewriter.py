@@ -8,18 +8,17 @@ from importlib.util import find_spec
 from typing import Any
 
 from stoker.errors import MissingPart, RewriteFailed
-from stoker.models.rewriting.comparison import Arrays, milliseconds
+from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import (
     Conversion,
+    Runtime,
     UnsupportedOps,
-    convert,
     prepare,
-    prove,
-    silenced,
+    silence,
 )
-from stoker.models.rewriting.report import Report
-from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
-from stoker.models.rewriting.signature import first_line
+from stoker.models.rewriting.format_rewriter import FormatRewriter
+from stoker.models.rewriting.rewriter import ModelDescription, ModelType
+from stoker.models.serving_model import first_line
 
 __all__ = ["ONNXRewriter"]
 
@@ -27,12 +26,15 @@ _OPSET = 18
 _PACKAGES = ("onnx", "onnxruntime", "tf2onnx")
 
 
-class ONNXRewriter(BaseRewriter):
+class ONNXRewriter(FormatRewriter):
     """Writes a SavedModel as one ONNX file.
 
     Other keyword arguments are options of tf2onnx's `from_graph_def`. `examples` are files to
     compare on, `tolerance` is how much the result may differ; both have defaults.
     """
+
+    FORMAT = "ONNX"
+    MODEL_TYPE = ModelType.ONNX_MODEL
 
     def __init__(
         self,
@@ -45,70 +47,40 @@ class ONNXRewriter(BaseRewriter):
         tolerance: float | None = None,
         **kwargs: Any,
     ) -> None:
-        self._name = name
+        super().__init__(name, signature_key, examples, tolerance)
         self._filename = filename
-        self._signature_key = signature_key
         self._options = {"opset": opset, **kwargs}
-        self._examples = examples
-        self._tolerance = tolerance
-        self._conversion: Conversion | None = None
-        self.report: Report | None = None
-        """What was found out about the last model that was rewritten."""
 
     @property
-    def name(self) -> str:  # noqa: D102
-        return self._name
+    def converter(self) -> str:
+        """tf2onnx."""
+        return f"tf2onnx {version('tf2onnx')}"
 
     def _pre_rewrite_validate(self, original_model: ModelDescription) -> None:
-        if original_model.model_type is not ModelType.SAVED_MODEL:
-            raise ValueError(f"it takes SavedModels, not {original_model.model_type}.")
+        super()._pre_rewrite_validate(original_model)
         for package in _PACKAGES:
             if find_spec(package) is None:
                 raise MissingPart(
                     f"ONNX needs {package}, which is not installed: pip install 'stoker[onnx]'."
                 )
 
-    def _rewrite(self, original_model: ModelDescription, rewritten_model: ModelDescription) -> None:
-        if rewritten_model.model_type not in (ModelType.ONNX_MODEL, ModelType.ANY_MODEL):
-            raise ValueError(
-                f"it writes ONNX, not {rewritten_model.model_type}. Ask for ONNX_MODEL."
-            )
-        os.makedirs(rewritten_model.path, exist_ok=True)
-        path = os.path.join(rewritten_model.path, self._filename)
+    def _attempt(self, source: str, target: str, avoid: frozenset[str]) -> Conversion:
+        conversion = prepare(source, **self._arguments(avoid=avoid))
+        with open(os.path.join(target, self._filename), "wb") as file:
+            file.write(_convert(conversion, self._options))
+        return conversion
 
-        def attempt(avoid: frozenset[str]) -> Conversion:
-            conversion = prepare(
-                original_model.path,
-                signature_key=self._signature_key,
-                examples=self._examples,
-                avoid=avoid,
-            )
-            with open(path, "wb") as file:
-                file.write(_converted(conversion, self._options))
-            return conversion
-
-        self._conversion = convert(attempt)
-
-    def _post_rewrite_validate(self, rewritten_model: ModelDescription) -> None:
-        assert self._conversion
-        self.report = prove(
-            self._conversion,
-            OnnxRuntime(os.path.join(rewritten_model.path, self._filename)),
-            rewritten_model.path,
-            format_name="ONNX",
-            precision="float32",
-            converter=f"tf2onnx {version('tf2onnx')}",
-            tolerance=self._tolerance,
-        )
+    def _find_runtime(self, folder: str, conversion: Conversion) -> "OnnxRuntime":  # noqa: ARG002
+        return OnnxRuntime(os.path.join(folder, self._filename))
 
 
-def _converted(conversion: Conversion, options: dict[str, Any]) -> bytes:
+def _convert(conversion: Conversion, options: dict[str, Any]) -> bytes:
     import onnx
     import tf2onnx
 
     inputs, outputs, graph = conversion.plain.flat_graph()
     try:
-        with silenced():
+        with silence():
             model, _ = tf2onnx.convert.from_graph_def(
                 graph,
                 input_names=list(inputs),
@@ -129,7 +101,7 @@ def _converted(conversion: Conversion, options: dict[str, Any]) -> bytes:
     return content
 
 
-class OnnxRuntime:
+class OnnxRuntime(Runtime):
     """An ONNX file, loaded."""
 
     def __init__(self, path: str) -> None:
@@ -155,7 +127,3 @@ class OnnxRuntime:
             return dict(zip(names, self._session.run(names, fed), strict=True))
         except self._refusals as error:
             raise RewriteFailed(f"{self.name} cannot run the model: {error}") from error
-
-    def milliseconds(self, arrays: Arrays) -> float:
-        """How long one call takes, at the median."""
-        return milliseconds(lambda: self.answer(arrays))

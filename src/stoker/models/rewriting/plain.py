@@ -15,10 +15,10 @@ from typing import Any
 import tensorflow as tf
 
 from stoker.errors import RewriteFailed
-from stoker.models.rewriting.comparison import Arrays
+from stoker.models.inputs import Arrays
 from stoker.models.rewriting.cut import Border, Cut, find_cut
 from stoker.models.rewriting.one_hot import spell_out_one_hot
-from stoker.models.rewriting.signature import Signature, flat
+from stoker.models.rewriting.signature import FlatSignature, flatten
 
 __all__ = ["Input", "PlainModel", "make_plain"]
 
@@ -46,7 +46,7 @@ class Input:
 class PlainModel:
     """What is converted, and how it is fed from what the signature takes."""
 
-    signature: Signature
+    signature: FlatSignature
     function: Any
     """A concrete function on the inputs, by name."""
     inputs: list[Input]
@@ -66,7 +66,7 @@ class PlainModel:
 
         The names of its tensors are given to those of the inputs and outputs, then the graph.
         """
-        frozen = flat(self.function)
+        frozen = flatten(self.function)
         there = {tensor.name for tensor in frozen.inputs}
         named = zip(self.function.inputs, self.inputs, strict=True)
         inputs = {tensor.name: one.name for tensor, one in named if tensor.name in there}
@@ -75,7 +75,7 @@ class PlainModel:
 
 
 def make_plain(
-    signature: Signature,
+    signature: FlatSignature,
     raw: Arrays,
     *,
     avoid: Collection[str] = (),
@@ -88,11 +88,11 @@ def make_plain(
     """
     wanted = {
         name: tensor
-        for name, tensor in zip(sorted(signature.outputs), signature.frozen.outputs, strict=True)
+        for name, tensor in zip(signature.signature.outputs, signature.frozen.outputs, strict=True)
         if tensor.dtype != tf.string
     }
     if not wanted:
-        raise _refused(signature, "gives words only")
+        raise _refuse(signature, "gives words only")
     front: _NoFront | _Front
     if signature.is_plain:
         front = _NoFront(signature)
@@ -112,7 +112,7 @@ def make_plain(
         function=_function_behind(graph, front, wanted),
         inputs=front.inputs,
         outputs=list(wanted),
-        left_out=sorted(set(signature.outputs) - set(wanted)),
+        left_out=sorted(set(signature.signature.outputs) - set(wanted)),
         prepare=front,
         is_cut=not signature.is_plain,
     )
@@ -121,7 +121,7 @@ def make_plain(
 class _NoFront:
     """A cut that leaves everything behind it; inputs get names that every format can hold."""
 
-    def __init__(self, signature: Signature) -> None:
+    def __init__(self, signature: FlatSignature) -> None:
         self.cut = Cut(
             borders=[
                 Border(tensor=tensor, features=frozenset([name]), passed=())
@@ -148,12 +148,12 @@ class _NoFront:
 class _Front:
     """The part of the graph before the cut."""
 
-    def __init__(self, signature: Signature, cut: Cut, raw: Arrays) -> None:
+    def __init__(self, signature: FlatSignature, cut: Cut, raw: Arrays) -> None:
         self.cut = cut
         self._arguments = signature.arguments
-        self._dtypes = {name: spec.dtype for name, spec in signature.inputs.items()}
+        self._dtypes = {name: info.dtype for name, info in signature.signature.inputs.items()}
         self._tables = list(signature.tables.values())
-        self._function = self._pruned(signature)
+        self._function = self._prune(signature)
         self._names = _names(cut.borders)
         self.constants = self._run(raw)[len(self._names) :]
         """The tensors that no example changes."""
@@ -172,7 +172,7 @@ class _Front:
         """The inputs of the part behind the cut, by name."""
         return dict(zip(self._names, self._run(raw), strict=False))
 
-    def _pruned(self, signature: Signature) -> Any:
+    def _prune(self, signature: FlatSignature) -> Any:
         graph = signature.frozen.graph.as_graph_def()
         wrapped = tf.compat.v1.wrap_function(
             lambda: tf.graph_util.import_graph_def(graph, name=""), []
@@ -263,11 +263,11 @@ def _meaning(border: Border) -> str:
 
 
 def _shape(
-    signature: Signature, border: Border, every: Sequence[int], first: Sequence[int]
+    signature: FlatSignature, border: Border, every: Sequence[int], first: Sequence[int]
 ) -> list[int]:
     """The shape for any number of examples."""
     if not every or first[0] != 1:
-        raise _refused(
+        raise _refuse(
             signature,
             f"uses {' and '.join(sorted(border.features))} through {', '.join(border.passed)} in a "
             "way that does not give one row for each example",
@@ -285,11 +285,11 @@ def _sizes(shape: tf.TensorShape) -> list[int] | None:
     return None if shape.rank is None else [-1 if size is None else size for size in shape]
 
 
-def _check_worth(signature: Signature, cut: Cut, wanted: Collection[Any]) -> None:
+def _check_worth(signature: FlatSignature, cut: Cut, wanted: Collection[Any]) -> None:
     at_cut = {border.tensor.name for border in cut.borders}
     if not at_cut or all(_before_identities(tensor).name in at_cut for tensor in wanted):
         last = sorted({name for border in cut.borders for name in border.passed})
-        raise _refused(
+        raise _refuse(
             signature, f"has nothing left behind {', '.join(last) or 'its constants'} to convert"
         )
 
@@ -300,7 +300,7 @@ def _before_identities(tensor: Any) -> Any:
     return tensor
 
 
-def _refused(signature: Signature, why: str) -> RewriteFailed:
+def _refuse(signature: FlatSignature, why: str) -> RewriteFailed:
     return RewriteFailed(
         f"The signature {signature.key!r} of {signature.path} takes tf.Examples or words, and no "
         f"signature on plain tensors can be derived from it: it {why}. {_WRITE_ONE}"

@@ -6,12 +6,12 @@ import contextlib
 import enum
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from stoker.errors import RewriteFailed
 
-__all__ = ["BaseRewriter", "ModelDescription", "ModelType"]
+__all__ = ["BaseRewriter", "ModelDescription", "ModelType", "leave_nothing_on_failure"]
 
 
 class ModelType(enum.Enum):
@@ -55,16 +55,16 @@ class BaseRewriter(abc.ABC):
         self, original_model: ModelDescription, rewritten_model: ModelDescription
     ) -> None:
         """Check the original, rewrite it, check the result; the first ValueError ends it."""
-        with _nothing_left_on_failure(rewritten_model.path):
-            with self._telling(f"cannot take the model in {original_model.path}"):
+        with leave_nothing_on_failure([rewritten_model.path]):
+            with self._explain(f"cannot take the model in {original_model.path}"):
                 self._pre_rewrite_validate(original_model)
-            with self._telling(f"cannot rewrite the model in {original_model.path}"):
+            with self._explain(f"cannot rewrite the model in {original_model.path}"):
                 self._rewrite(original_model, rewritten_model)
-            with self._telling(f"rejects what became of the model in {original_model.path}"):
+            with self._explain(f"rejects what became of the model in {original_model.path}"):
                 self._post_rewrite_validate(rewritten_model)
 
     @contextlib.contextmanager
-    def _telling(self, what: str) -> Iterator[None]:
+    def _explain(self, what: str) -> Iterator[None]:
         try:
             yield
         except ValueError as error:
@@ -72,11 +72,12 @@ class BaseRewriter(abc.ABC):
 
 
 @contextlib.contextmanager
-def _nothing_left_on_failure(folder: str) -> Iterator[None]:
-    """Remove what was not in the folder before, if what happens inside fails."""
-    before = set(os.listdir(folder)) if os.path.isdir(folder) else None
+def leave_nothing_on_failure(folders: Iterable[str]) -> Iterator[None]:
+    """Remove what was not in the folders before, if what happens inside fails."""
     with contextlib.ExitStack() as undo:
-        undo.callback(_remove_all_but, before, folder)
+        for folder in folders:
+            before = set(os.listdir(folder)) if os.path.isdir(folder) else None
+            undo.callback(_remove_all_but, before, folder)
         yield
         undo.pop_all()
 

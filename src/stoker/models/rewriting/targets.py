@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model can be rewritten to, by name: `Rewriter(to=["tflite_int8", "onnx"])`."""
 
-import contextlib
 import os
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from stoker.errors import RewriteFailed
 from stoker.models.rewriting.report import Report
-from stoker.models.rewriting.rewriter import ModelDescription, ModelType
-from stoker.models.rewriting.rewriter_factory import (
-    ONNX_REWRITER,
-    TFJS_REWRITER,
-    TFLITE_REWRITER,
-    create_rewriter,
+from stoker.models.rewriting.rewriter import (
+    ModelDescription,
+    ModelType,
+    leave_nothing_on_failure,
 )
 
-__all__ = ["TARGETS", "Target", "check_targets", "removed_on_failure", "rewrite"]
+__all__ = ["TARGETS", "Target", "check_targets", "rewrite", "rewrite_all"]
+
+_TFLITE = "stoker.models.rewriting.tflite_rewriter:TFLiteRewriter"
+_TFJS = "stoker.models.rewriting.tfjs_rewriter:TFJSRewriter"
+_ONNX = "stoker.models.rewriting.onnx_rewriter:ONNXRewriter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,60 +27,75 @@ class Target:
     """A format and a precision."""
 
     rewriter: str
+    """The module and the class of what writes it."""
     folder: str
     """The name of its folder beside Format-Serving, in a model that a Trainer has rewritten."""
     summary: str
-    options: Callable[[], Mapping[str, Any]] = field(default=dict)
+    options: Callable[[], Mapping[str, Any]] = dict
     """Arguments of the rewriter; a function, since some of them need TensorFlow."""
+    is_calibrated: bool = False
+    """Whether it cannot be made without examples."""
 
 
-def _optimized(**more: Any) -> dict[str, Any]:
+def _keep_floats() -> dict[str, Any]:
+    return {"filename": "model.tflite"}
+
+
+def _quantize(**more: Any) -> dict[str, Any]:
     import tensorflow as tf
 
-    return {"quantization_optimizations": [tf.lite.Optimize.DEFAULT], **more}
+    return {**_keep_floats(), "quantization_optimizations": [tf.lite.Optimize.DEFAULT], **more}
 
 
-def _float16() -> dict[str, Any]:
+def _quantize_to_float16() -> dict[str, Any]:
     import tensorflow as tf
 
-    return _optimized(quantization_supported_types=[tf.float16])
+    return _quantize(quantization_supported_types=[tf.float16])
 
 
-def _int8_io() -> dict[str, Any]:
+def _quantize_to_integers() -> dict[str, Any]:
+    return _quantize(quantization_enable_full_integer=True)
+
+
+def _quantize_both_ends() -> dict[str, Any]:
     import tensorflow as tf
 
     ends = {"inference_input_type": tf.int8, "inference_output_type": tf.int8}
-    return _optimized(quantization_enable_full_integer=True, **ends)
+    return {**_quantize_to_integers(), **ends}
 
 
 TARGETS: Mapping[str, Target] = {
-    "tflite": Target(rewriter=TFLITE_REWRITER, folder="Format-TFLite", summary="TFLite, float32"),
+    "tflite": Target(
+        rewriter=_TFLITE, folder="Format-TFLite", summary="TFLite, float32", options=_keep_floats
+    ),
     "tflite_dynamic": Target(
-        rewriter=TFLITE_REWRITER,
+        rewriter=_TFLITE,
         folder="Format-TFLite-dynamic",
         summary="TFLite, eight bits for a weight",
-        options=_optimized,
+        options=_quantize,
     ),
     "tflite_float16": Target(
-        rewriter=TFLITE_REWRITER,
+        rewriter=_TFLITE,
         folder="Format-TFLite-float16",
         summary="TFLite, float16 weights",
-        options=_float16,
+        options=_quantize_to_float16,
     ),
     "tflite_int8": Target(
-        rewriter=TFLITE_REWRITER,
+        rewriter=_TFLITE,
         folder="Format-TFLite-int8",
         summary="TFLite, integers throughout; floats at both ends",
-        options=lambda: _optimized(quantization_enable_full_integer=True),
+        options=_quantize_to_integers,
+        is_calibrated=True,
     ),
     "tflite_int8_io": Target(
-        rewriter=TFLITE_REWRITER,
+        rewriter=_TFLITE,
         folder="Format-TFLite-int8-io",
         summary="TFLite, integers throughout and at both ends",
-        options=_int8_io,
+        options=_quantize_both_ends,
+        is_calibrated=True,
     ),
-    "tfjs": Target(rewriter=TFJS_REWRITER, folder="Format-TFJS", summary="TensorFlow.js"),
-    "onnx": Target(rewriter=ONNX_REWRITER, folder="Format-ONNX", summary="ONNX, float32"),
+    "tfjs": Target(rewriter=_TFJS, folder="Format-TFJS", summary="TensorFlow.js"),
+    "onnx": Target(rewriter=_ONNX, folder="Format-ONNX", summary="ONNX, float32"),
 }
 """Every target by the name that it is asked for with."""
 
@@ -95,16 +111,6 @@ def check_targets(names: Iterable[str]) -> list[str]:
     return found
 
 
-@contextlib.contextmanager
-def removed_on_failure(folders: Iterable[str]) -> Iterator[None]:
-    """Rewrite to several folders inside; if one of them fails, none is left."""
-    with contextlib.ExitStack() as undo:
-        for folder in folders:
-            undo.callback(shutil.rmtree, folder, ignore_errors=True)
-        yield
-        undo.pop_all()
-
-
 def rewrite(
     saved_model: str,
     target: str,
@@ -116,22 +122,18 @@ def rewrite(
 ) -> Report:
     """Rewrite a SavedModel into a folder, and compare both; RewriteFailed leaves no trace."""
     wanted = TARGETS[target]
-    options = dict(wanted.options())
-    if options.get("quantization_enable_full_integer") and examples is None:
+    if wanted.is_calibrated and examples is None:
         raise RewriteFailed(
             f"{target} is calibrated on examples, and none are known for the model in "
             f"{saved_model}. Name them: examples=example_gen.outputs['examples'] in a Rewriter, "
             "--examples on the command line."
         )
-    if wanted.rewriter == TFLITE_REWRITER:
-        options["filename"] = "model.tflite"
-    rewriter: Any = create_rewriter(
-        wanted.rewriter,
+    rewriter = pkgutil.resolve_name(wanted.rewriter)(
         name=target,
         signature_key=signature,
         examples=examples,
         tolerance=tolerance,
-        **options,
+        **wanted.options(),
     )
     rewriter.perform_rewrite(
         ModelDescription(ModelType.SAVED_MODEL, os.path.abspath(saved_model)),
@@ -139,3 +141,13 @@ def rewrite(
     )
     report: Report = rewriter.report
     return report
+
+
+def rewrite_all(saved_model: str, folders: Mapping[str, str], **how: Any) -> dict[str, Report]:
+    """Rewrite to several targets, as `rewrite` does; if one of them fails, none is left."""
+    reports = {}
+    with leave_nothing_on_failure(folders.values()):
+        for target, folder in folders.items():
+            reports[target] = rewrite(saved_model, target, folder, **how)
+            print(f"{target}: {reports[target].summary()}", flush=True)
+    return reports

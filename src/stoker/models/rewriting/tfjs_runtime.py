@@ -13,13 +13,13 @@ import numpy as np
 
 from stoker.errors import RewriteFailed
 from stoker.launchers.interpreters import home
-from stoker.models.rewriting.comparison import Arrays
+from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import NotRun, Runtime
 
-__all__ = ["find_runtime"]
+__all__ = ["VERSION", "find_runtime"]
 
 _PACKAGE = "@tensorflow/tfjs"
-_VERSION = "4.22.0"
+VERSION = "4.22.0"
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tfjs_run.cjs")
 _NUM_TIMED = 50
 _DTYPES = {"f": "float32", "i": "int32", "u": "int32", "b": "bool"}
@@ -31,14 +31,14 @@ def find_runtime(model_path: str) -> Runtime | NotRun:
     if node is None:
         return NotRun(why="there is no Node on the PATH to run TensorFlow.js in.")
     try:
-        return _Node(node, _modules(), model_path)
+        return _Node(node, _install(), model_path)
     except OSError as error:
         return NotRun(why=str(error))
 
 
-def _modules() -> str:
-    """The folder with the package; OSError if it is not there and cannot be had."""
-    folder = os.path.join(home(), "node", f"tfjs-{_VERSION}")
+def _install() -> str:
+    """The folder with the package, fetched if need be; OSError if it cannot be had."""
+    folder = os.path.join(home(), "node", f"tfjs-{VERSION}")
     modules = os.path.join(folder, "node_modules")
     if os.path.isdir(modules):
         return modules
@@ -48,7 +48,7 @@ def _modules() -> str:
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     # Under another name until it is complete: whoever finds the folder can use it.
     with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as making:
-        command = [npm, "install", "--no-audit", "--no-fund", f"{_PACKAGE}@{_VERSION}"]
+        command = [npm, "install", "--no-audit", "--no-fund", f"{_PACKAGE}@{VERSION}"]
         done = subprocess.run(
             [*command, "--prefix", making], capture_output=True, text=True, check=False
         )
@@ -61,11 +61,11 @@ def _modules() -> str:
     return modules
 
 
-class _Node:
+class _Node(Runtime):
     """A graph model in Node; each call is a process of its own."""
 
     def __init__(self, node: str, modules: str, model_path: str) -> None:
-        self.name = f"{_PACKAGE} {_VERSION} in Node"
+        self.name = f"{_PACKAGE} {VERSION} in Node"
         self._command = [node, _SCRIPT]
         self._environ = os.environ | {"NODE_PATH": modules}
         self._model_path = os.path.abspath(model_path)

@@ -6,24 +6,17 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
 from stoker.errors import RewriteFailed
-from stoker.models.rewriting.conversion import (
-    Conversion,
-    UnsupportedOps,
-    convert,
-    prepare,
-    prove,
-    silenced,
-)
-from stoker.models.rewriting.report import Report
-from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
-from stoker.models.rewriting.signature import first_line
-from stoker.models.rewriting.tflite_runtime import LiteRT, with_metadata
+from stoker.models.rewriting.conversion import Conversion, UnsupportedOps, prepare, silence
+from stoker.models.rewriting.format_rewriter import FormatRewriter
+from stoker.models.rewriting.rewriter import ModelDescription, ModelType
+from stoker.models.rewriting.tflite_runtime import LiteRT, add_metadata
+from stoker.models.serving_model import CALL_ERRORS, first_line
 
 __all__ = ["TFLiteRewriter"]
 
@@ -36,7 +29,7 @@ _NUM_CALIBRATED_ON = 200
 _UNSUPPORTED = re.compile(r"^(?:TF Select|Custom) ops: (.+)$", re.MULTILINE)
 
 
-class TFLiteRewriter(BaseRewriter):
+class TFLiteRewriter(FormatRewriter):
     """Writes a SavedModel as one TFLite file.
 
     Without `quantization_optimizations` weights stay float32; with them they get eight bits, or
@@ -48,6 +41,9 @@ class TFLiteRewriter(BaseRewriter):
     `examples` are files to compare on (and to calibrate on, where no dataset is given); `tolerance`
     is how much the result may differ. Both have defaults.
     """
+
+    FORMAT = "TFLite"
+    MODEL_TYPE = ModelType.TFLITE_MODEL
 
     def __init__(
         self,
@@ -70,7 +66,7 @@ class TFLiteRewriter(BaseRewriter):
                 "quantization_enable_full_integer needs a representative_dataset to calibrate on: "
                 "a function that yields inputs of the model, {name: array of one example}."
             )
-        self._name = name
+        super().__init__(name, signature_key, examples, tolerance)
         self._filename = os.fsdecode(filename)
         self._copied = [_ASSETS] * copy_assets + [_ASSETS_EXTRA] * copy_assets_extra
         self._optimizations = list(quantization_optimizations or [])
@@ -78,16 +74,7 @@ class TFLiteRewriter(BaseRewriter):
         self._full_integer = quantization_enable_full_integer
         self._signature_key = signature_key
         self._representative_dataset = representative_dataset
-        self._examples = examples
-        self._tolerance = tolerance
         self._kwargs = kwargs
-        self._conversion: Conversion | None = None
-        self.report: Report | None = None
-        """What was found out about the last model that was rewritten."""
-
-    @property
-    def name(self) -> str:  # noqa: D102
-        return self._name
 
     @property
     def precision(self) -> str:
@@ -100,37 +87,32 @@ class TFLiteRewriter(BaseRewriter):
             return "float16"
         return "int8" if self._representative_dataset is not None else "dynamic"
 
-    def _pre_rewrite_validate(self, original_model: ModelDescription) -> None:
-        if original_model.model_type is not ModelType.SAVED_MODEL:
-            raise ValueError(f"it takes SavedModels, not {original_model.model_type}.")
+    @property
+    def converter(self) -> str:
+        """TensorFlow, whose part the converter is."""
+        return f"tensorflow {tf.__version__}"
 
     def _rewrite(self, original_model: ModelDescription, rewritten_model: ModelDescription) -> None:
-        if rewritten_model.model_type not in (ModelType.TFLITE_MODEL, ModelType.ANY_MODEL):
-            raise ValueError(
-                f"it writes TFLite, not {rewritten_model.model_type}. Ask for TFLITE_MODEL."
-            )
+        super()._rewrite(original_model, rewritten_model)
         source, target = os.fsdecode(original_model.path), os.fsdecode(rewritten_model.path)
-        os.makedirs(target, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=target) as folder:
-            self._conversion = convert(lambda avoid: self._attempt(source, folder, target, avoid))
         for name in self._copied:
             if os.path.isdir(os.path.join(source, name)):
                 shutil.copytree(
                     os.path.join(source, name), os.path.join(target, name), dirs_exist_ok=True
                 )
 
-    def _attempt(self, source: str, folder: str, target: str, avoid: frozenset[str]) -> Conversion:
-        options = {
-            "signature_key": self._signature_key,
-            "examples": self._examples,
-            "avoid": avoid,
-            # One scale has to fit all that is added up: measures in different units would drown
-            # each other in eight bits.
-            "for_integers": self.precision == "int8",
-        }
-        conversion = _create_tflite_compatible_saved_model(
-            source, folder, **{name: value for name, value in options.items() if value}
-        )
+    def _attempt(self, source: str, target: str, avoid: frozenset[str]) -> Conversion:
+        # One scale has to fit all that is added up: measures in different units would drown each
+        # other in eight bits.
+        how = self._arguments(avoid=avoid, for_integers=self.precision == "int8")
+        with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=target) as folder:
+            conversion = _create_tflite_compatible_saved_model(source, folder, **how)
+            content = self._convert(folder, conversion)
+        with open(os.path.join(target, self._filename), "wb") as file:
+            file.write(content)
+        return conversion
+
+    def _convert(self, folder: str, conversion: Conversion) -> bytes:
         converter = self._create_tflite_converter(
             saved_model_path=folder,
             quantization_optimizations=self._optimizations,
@@ -139,10 +121,16 @@ class TFLiteRewriter(BaseRewriter):
             signature_key=self._signature_key,
             **self._kwargs,
         )
-        content = _converted(converter, conversion)
-        with open(os.path.join(target, self._filename), "wb") as file:
-            file.write(content)
-        return conversion
+        try:
+            with silence():
+                content = converter.convert()
+        except (ConverterError, RuntimeError, *CALL_ERRORS) as error:
+            _raise_for(error, conversion)
+        return (
+            content.encode()
+            if isinstance(content, str)
+            else add_metadata(content, conversion.plain)
+        )
 
     def _calibration(self, conversion: Conversion) -> Callable[[], Iterator[Any]] | None:
         """What yields inputs to calibrate on, if something in between is to be quantized."""
@@ -180,20 +168,8 @@ class TFLiteRewriter(BaseRewriter):
             setattr(converter, name, value)
         return converter
 
-    def _post_rewrite_validate(self, rewritten_model: ModelDescription) -> None:
-        if not isinstance(self._conversion, Conversion):  # a test has put something in its place
-            return
-        folder = os.fsdecode(rewritten_model.path)
-        runtime = LiteRT(os.path.join(folder, self._filename), self._conversion.plain.signature.key)
-        self.report = prove(
-            self._conversion,
-            runtime,
-            folder,
-            format_name="TFLite",
-            precision=self.precision,
-            converter=f"tensorflow {tf.__version__}",
-            tolerance=self._tolerance,
-        )
+    def _find_runtime(self, folder: str, conversion: Conversion) -> LiteRT:
+        return LiteRT(os.path.join(folder, self._filename), conversion.plain.signature.key)
 
 
 def _create_tflite_compatible_saved_model(src: str, dst: str, **how: Any) -> Conversion:
@@ -203,18 +179,7 @@ def _create_tflite_compatible_saved_model(src: str, dst: str, **how: Any) -> Con
     return conversion
 
 
-def _converted(converter: Any, conversion: Conversion) -> bytes:
-    try:
-        with silenced():
-            content = converter.convert()
-    except (ConverterError, RuntimeError, ValueError, TypeError, tf.errors.OpError) as error:
-        _raise_for(error, conversion)
-    if isinstance(content, str):
-        return content.encode()
-    return with_metadata(content, conversion.plain)
-
-
-def _raise_for(error: Exception, conversion: Conversion) -> Any:
+def _raise_for(error: Exception, conversion: Conversion) -> NoReturn:
     """Say which ops TFLite does not have, or else what the converter said first."""
     text = str(error)
     ops = {name.strip() for found in _UNSUPPORTED.findall(text) for name in found.split(",")}

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from stoker.errors import RewriteFailed
-from stoker.models.rewriting.comparison import Arrays, milliseconds
+from stoker.models.inputs import Arrays
+from stoker.models.rewriting.conversion import Runtime
 from stoker.models.rewriting.plain import PlainModel
 
-__all__ = ["METADATA", "LiteRT", "read_metadata", "with_metadata"]
+__all__ = ["METADATA", "LiteRT", "add_metadata"]
 
 METADATA = "stoker"
 """The name of the metadata entry that says what a file takes and gives, as JSON."""
 
 
-class LiteRT:
+class LiteRT(Runtime):
     """A TFLite file, loaded."""
 
     def __init__(self, path: str, key: str) -> None:
@@ -34,19 +35,15 @@ class LiteRT:
 
     def answer(self, arrays: Arrays) -> Arrays:
         """What the model answers, with floats for integers that stand for floats."""
-        fed = {name: _quantized(arrays[name], detail) for name, detail in self.inputs.items()}
+        fed = {name: _quantize(arrays[name], detail) for name, detail in self.inputs.items()}
         try:
             found = self._run(**fed)
         except (RuntimeError, ValueError) as error:
             raise RewriteFailed(f"{self.name} cannot run the model: {error}") from error
-        return {name: _dequantized(found[name], detail) for name, detail in self.outputs.items()}
-
-    def milliseconds(self, arrays: Arrays) -> float:
-        """How long one call takes, at the median."""
-        return milliseconds(lambda: self.answer(arrays))
+        return {name: _dequantize(found[name], detail) for name, detail in self.outputs.items()}
 
 
-def _quantized(array: Any, detail: dict[str, Any]) -> Any:
+def _quantize(array: Any, detail: dict[str, Any]) -> Any:
     scale, zero = detail["quantization"]
     if array.dtype.kind != "f" or not scale:
         return array.astype(detail["dtype"])
@@ -54,12 +51,12 @@ def _quantized(array: Any, detail: dict[str, Any]) -> Any:
     return np.clip(np.round(array / scale + zero), limits.min, limits.max).astype(detail["dtype"])
 
 
-def _dequantized(array: Any, detail: dict[str, Any]) -> Any:
+def _dequantize(array: Any, detail: dict[str, Any]) -> Any:
     scale, zero = detail["quantization"]
     return (array.astype(np.float32) - zero) * np.float32(scale) if scale else array
 
 
-def with_metadata(content: bytes, plain: PlainModel) -> bytes:
+def add_metadata(content: bytes, plain: PlainModel) -> bytes:
     """The file with an entry that says what it takes, and a description for other tools."""
     from tensorflow.lite.python import schema_py_generated as schema
     from tensorflow.lite.tools import flatbuffer_utils
@@ -77,22 +74,10 @@ def with_metadata(content: bytes, plain: PlainModel) -> bytes:
     entry.name = METADATA
     entry.buffer = len(model.buffers) - 1
     model.metadata = [*(model.metadata or []), entry]
-    model.description = _described(plain)
+    model.description = _describe(plain)
     return bytes(flatbuffer_utils.convert_object_to_bytearray(model))
 
 
-def _described(plain: PlainModel) -> str:
+def _describe(plain: PlainModel) -> str:
     takes = "; ".join(f"{one.name}: {one.meaning}" for one in plain.inputs)
     return f"{plain.signature.key} takes {takes}"
-
-
-def read_metadata(path: str) -> dict[str, Any]:
-    """What a TFLite file says that it takes and gives."""
-    from tensorflow.lite.tools import flatbuffer_utils
-
-    model = flatbuffer_utils.read_model(path)
-    for entry in model.metadata or []:
-        if entry.name.decode() == METADATA:
-            found: dict[str, Any] = json.loads(bytes(model.buffers[entry.buffer].data))
-            return found
-    raise RewriteFailed(f"{path} does not say what it takes: it was not written by Stoker.")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from stoker.artifacts import Examples, Model, TransformGraph
+from stoker.components.trainer.check import ModelCheck
 from stoker.data.tfrecord import write_records
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import ModelRejected
 from stoker.launchers.worker import execute
-from stoker.models.check import ModelCheck
 from stoker.task import Task
 
 ROWS = [{"x": [float(row)], "y": [0.5], "name": [b"row"]} for row in range(12)]
@@ -263,10 +263,10 @@ def test_a_feature_that_is_raw_and_transformed_under_one_name_decides_nothing(ch
         ("x", [3, 1], "float32", "works on 3 eval examples"),
         ("x", [None, 2], "float32", "'x' has the shape [-1, 2], and the feature 1 values"),
         ("y", [None, 1], "int64", "which cannot hold what the feature has"),
-        ("z", [None, 1], "float32", "not called: the eval examples have no feature 'z'"),
+        ("z", [None, 1], "float32", "not called: the examples have no feature 'z'"),
         ("name", [None], "float32", "'name' takes float32, and the feature is string"),
         ("name", [None], "string", "works on 8 eval examples"),
-        ("text", [None], "string", "not called: the eval examples have no feature 'text'"),
+        ("text", [None], "string", "not called: the examples have no feature 'text'"),
     ],
 )
 def test_a_plain_tensor_is_fed_only_what_fits_it(check, tmp_path, name, shape, dtype, outcome):
@@ -444,7 +444,7 @@ def outcome(tmp_path):
             run_id="r",
             node_id="Trainer",
             execution_id=1,
-            executor="stoker.models.check:ModelCheck",
+            executor="stoker.components.trainer.check:ModelCheck",
             inputs={"examples": [write_examples(tmp_path / "examples", ROWS)]},
             outputs={"model": [model]},
         )

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After training, and before anything is published, the model has to work.
+
+`ModelCheck` runs in a fresh process, as a second task of the Trainer's step. What it finds out
+becomes properties of the Model:
+
+    model_type     "SavedModel", or "files" for any other kind
+    signatures     {name: {"inputs": {name: {"dtype": …, "shape": …}}, "outputs": …}}
+    model_check    what was loaded and called, and what could not be judged and why
+
+The signatures of a SavedModel in a sub-folder have its path before their names.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf import json_format
+
+from stoker import dsl
+from stoker.dsl.proto.trainer_pb2 import EvalArgs
+from stoker.errors import ModelRejected
+from stoker.any_python.layout import eval_model_dir, serving_model_dir
+
+if TYPE_CHECKING:
+    from stoker.models.check import CheckedModel
+
+__all__ = ["ModelCheck", "eval_splits"]
+
+_FILES = ("saved_model.pb", "saved_model.pbtxt")
+_PARTS = {"assets", "assets.extra", "variables"}
+
+class ModelCheck(dsl.BaseExecutor):
+    """Loads every SavedModel of a Model, and calls its serving signature on eval examples."""
+
+    def Do(
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        """Describe the model in its properties, or raise ModelRejected."""
+        (model,) = output_dict["model"]
+        _refuse_nothing(model.uri)
+        serving = _find_saved_models(serving_model_dir(model.uri))
+        evaluation = _find_saved_models(eval_model_dir(model.uri))
+        notes = [] if serving else ["It was not loaded: there is no SavedModel among its files."]
+        signatures: dict[str, Any] = {}
+        for checked in _check(model.uri, serving, evaluation, input_dict, exec_properties):
+            notes.append(checked.note)
+            signatures |= checked.signatures
+        model.set_string_custom_property("model_type", "SavedModel" if serving else "files")
+        if signatures:
+            model.set_json_value_custom_property("signatures", signatures)
+        model.set_string_custom_property("model_check", " ".join(notes))
+
+
+def eval_splits(exec_properties: Mapping[str, Any]) -> list[str]:
+    """The splits that a Trainer evaluates on."""
+    args = json_format.Parse(exec_properties.get("eval_args") or "{}", EvalArgs())
+    return list(args.splits) or ["eval"]
+
+
+def _check(
+    uri: str,
+    serving: list[str],
+    evaluation: list[str],
+    input_dict: dsl.Artifacts,
+    exec_properties: Mapping[str, Any],
+) -> "Iterator[CheckedModel]":
+    if not serving and not evaluation:  # other models need no TensorFlow
+        return
+    from stoker.models.check import check_eval_model, check_serving_model
+    from stoker.models.eval_examples import read_eval_examples
+
+    graphs = input_dict.get("transform_graph")
+    examples = read_eval_examples(
+        input_dict.get("examples") or [],
+        eval_splits(exec_properties),
+        graphs[0].uri if graphs else None,
+    )
+    for folder in serving:
+        yield check_serving_model(folder, _prefix(folder, serving_model_dir(uri)), examples)
+    for folder in evaluation:
+        yield check_eval_model(folder, _prefix(folder, uri))
+
+
+def _refuse_nothing(folder: str) -> None:
+    if not any(files for _, _, files in os.walk(folder)):
+        raise ModelRejected(
+            f"There is no model in {folder}: nothing was saved there. In a TF_CONFIG cluster that "
+            "was started by hand, only the chief has a model to publish."
+        )
+
+
+def _find_saved_models(root: str) -> list[str]:
+    """The folders of the SavedModels at or below `root`."""
+    found = []
+    for folder, subfolders, files in os.walk(root):
+        if not set(_FILES).isdisjoint(files):
+            found.append(folder)
+            subfolders[:] = [name for name in subfolders if name not in _PARTS]
+        subfolders.sort()
+    return found
+
+
+def _prefix(folder: str, root: str) -> str:
+    return "" if folder == root else os.path.relpath(folder, root) + "/"
