@@ -217,7 +217,7 @@ def test_either_engine_refuses_before_anything_is_blessed(
     tmp_path, model, examples, changes, told, engine, monkeypatch
 ):
     # What is told here is told before TFMA is imported.
-    monkeypatch.setattr("stoker.evaluation.route.tfma_is_installed", lambda: True)
+    monkeypatch.setattr("stoker.evaluation.engine_choice.tfma_is_installed", lambda: True)
     refuses(tmp_path, model, examples, changes, told, engine=engine)
 
 
@@ -304,8 +304,8 @@ def test_the_oldest_way_to_name_slices_is_about_an_estimator(examples, model):
     slicing = {"specs": [{"columnForSlicing": ["payment"]}, {}]}
     evaluator = Evaluator(examples=examples, model=model, feature_slicing_spec=slicing)
     config = json.loads(evaluator.exec_properties["eval_config"])
-    assert config["modelSpecs"] == [{"signatureName": "eval"}]
-    assert config["slicingSpecs"] == [{"featureKeys": ["payment"]}, {}]
+    assert config["model_specs"] == [{"signature_name": "eval"}]
+    assert config["slicing_specs"] == [{"feature_keys": ["payment"]}, {}]
 
 
 def test_a_change_threshold_needs_a_baseline_model(model, examples):

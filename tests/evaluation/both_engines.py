@@ -25,7 +25,7 @@ from stoker.evaluation.results import (
 from stoker.evaluation.slices import named
 from stoker.evaluation.thresholds import validate
 from stoker.evaluation.with_tfma import evaluate_with_tfma
-from stoker.models.scoring import scored_batches
+from stoker.models.scoring import score_batches
 
 
 def main(folder: Path) -> None:
@@ -43,7 +43,7 @@ def both(folder: Path, name: str, case: dict[str, object]) -> dict[str, object]:
     files = [str(folder / "data.gz")]
     ours, tfmas = (str(folder / f"{name}-{engine}") for engine in ("ours", "theirs"))
     plan = plan_of(config)
-    measured = measure(plan, scored_batches(config, models, files))
+    measured = measure(plan, score_batches(config, models, files))
     validation = validate(plan, measured, rubber_stamp=False)
     os.makedirs(ours)
     write_evaluation(ours, config, measured, validation, data_location=files[0], models=models)

@@ -6,8 +6,8 @@ import pytest
 from stoker.errors import MissingPart
 from stoker.evaluation.config import as_eval_config, has_thresholds, with_defaults
 from stoker.evaluation.engine import MetricId, plan_of
+from stoker.evaluation.engine_choice import choose_engine
 from stoker.evaluation.results import read_metrics, read_validation, write_evaluation
-from stoker.evaluation.route import choose_engine
 from stoker.evaluation.summary import failures, metrics_table, summary
 from stoker.evaluation.thresholds import check_thresholds, validate
 

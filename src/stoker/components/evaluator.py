@@ -10,8 +10,7 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from google.protobuf import json_format
 
@@ -26,22 +25,19 @@ from stoker.artifacts import (
     Schema,
     get_split_uris,
 )
+from stoker.data.input_files import matching_files
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.dsl.proto.evaluator_pb2 import FeatureSlicingSpec
 from stoker.errors import MissingPart
 from stoker.evaluation.config import (
     EVAL,
-    as_eval_config,
     has_change_thresholds,
     has_thresholds,
-    wants_compiled_metrics,
+    merge_config,
     with_defaults,
 )
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.models.blessing import give_verdict
-
-if TYPE_CHECKING:
-    from stoker.evaluation.compiled import Compiled
 
 __all__ = ["Evaluator", "EvaluatorSpec", "Executor"]
 
@@ -124,7 +120,7 @@ class Evaluator(dsl.BaseComponent):
             raise ValueError(f"Evaluator(engine=…) takes 'stoker' or 'tfma', got {engine!r}.")
         if module_file or module_path:
             _check_module(module_file, module_path, engine)
-        config = _config(eval_config, feature_slicing_spec, fairness_indicator_thresholds)
+        config = merge_config(eval_config, feature_slicing_spec, fairness_indicator_thresholds)
         if baseline_model is None and has_change_thresholds(config):
             raise ValueError(
                 "The eval_config has a change threshold, and the Evaluator no baseline model to "
@@ -166,43 +162,9 @@ def _check_module(module_file: str | None, module_path: str | None, engine: str 
 
 
 def _check_config(config: EvalConfig, engine: str | None, *, has_baseline: bool) -> None:
-    from stoker.evaluation.route import check_config
+    from stoker.evaluation.engine_choice import check_config  # it needs NumPy
 
     check_config(with_defaults(config, has_baseline=has_baseline), engine)
-
-
-def _config(
-    eval_config: Any,
-    slicing: FeatureSlicingSpec | dict[str, Any] | None,
-    fairness_thresholds: Sequence[float] | None,
-) -> EvalConfig:
-    """One configuration of what is given in old ways and in the new one."""
-    if eval_config is not None and slicing is not None:
-        raise ValueError("Evaluator takes eval_config or feature_slicing_spec, not both.")
-    config = as_eval_config(eval_config) if eval_config is not None else EvalConfig()
-    if isinstance(slicing, dict):
-        slicing = json_format.ParseDict(slicing, FeatureSlicingSpec())
-    if slicing is not None:  # of the time when Estimators were evaluated
-        config.model_specs.add(signature_name=EVAL)
-        for one in slicing.specs:
-            config.slicing_specs.add(feature_keys=one.column_for_slicing)
-    if fairness_thresholds:
-        settings = json.dumps({"thresholds": list(fairness_thresholds)})
-        config.metrics_specs.add().metrics.add(class_name="FairnessIndicators", config=settings)
-    return config
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    """What to evaluate: the models' folders by name, and the files of examples."""
-
-    config: EvalConfig
-    models: Mapping[str, str]
-    files: Sequence[str]
-    schema_path: str | None
-    output: str
-    rubber_stamp: bool
-    """Whether this is a first run, without the baseline that change thresholds are about."""
 
 
 class Executor(dsl.BaseExecutor):
@@ -213,6 +175,7 @@ class Executor(dsl.BaseExecutor):
     ) -> None:
         from stoker.evaluation.results import read_metrics, read_validation
         from stoker.evaluation.summary import summary
+        from stoker.models.evaluate import Evaluation
 
         (evaluation,) = output_dict["evaluation"]
         models = _models(input_dict)
@@ -223,15 +186,18 @@ class Executor(dsl.BaseExecutor):
             for spec, model in zip(config.model_specs, models, strict=True)
         }
         splits = json.loads(exec_properties.get("example_splits") or '["eval"]')
-        job = _Job(
+        Evaluation(
             config=config,
             models=folders,
-            files=_files(input_dict["examples"], splits),
+            files=[
+                path
+                for split in splits
+                for path in matching_files(get_split_uris(input_dict["examples"], split))
+            ],
             schema_path=_schema_path(input_dict),
-            output=evaluation.uri,
+            output_dir=evaluation.uri,
             rubber_stamp=has_change_thresholds(given) and len(models) == 1,
-        )
-        _evaluate(job, exec_properties)
+        ).run(exec_properties.get("engine"), _load_functions(exec_properties))
         validation = read_validation(evaluation.uri)
         for line in summary(read_metrics(evaluation.uri), validation):
             print(line, flush=True)
@@ -255,17 +221,6 @@ def _folder(spec: ModelSpec, model: Artifact) -> str:
     return serving_model_path(model.uri)
 
 
-def _files(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
-    from stoker.data.input_files import matching_files
-
-    return [
-        path
-        for split in splits
-        for uri in get_split_uris(examples, split)
-        for path in matching_files(os.path.join(uri, "*"))
-    ]
-
-
 def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
     from stoker.statistics.data_schema import SCHEMA_FILE
 
@@ -273,78 +228,7 @@ def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
     return os.path.join(schemas[0].uri, SCHEMA_FILE) if schemas else None
 
 
-def _evaluate(job: _Job, exec_properties: Mapping[str, Any]) -> None:
-    from stoker.evaluation.checks import check_examples, check_threshold_names
-    from stoker.evaluation.engine import measure
-    from stoker.evaluation.results import write_evaluation
-    from stoker.evaluation.route import choose_engine
-    from stoker.evaluation.thresholds import validate
-    from stoker.evaluation.with_tfma import evaluate_with_tfma
-    from stoker.models.scoring import missing_function, scored_batches
-
-    custom = _custom_functions(exec_properties)
-    hidden = None if custom else missing_function(job.config, job.models)
-    compiled = {}
-    if wants_compiled_metrics(job.config):
-        compiled = {name: _brought_by(folder) for name, folder in job.models.items()}
-    route = choose_engine(
-        job.config,
-        exec_properties.get("engine"),
-        only_tfma=f"a use for {' and '.join(custom)}" if custom else hidden,
-        compiled=compiled,
-    )
-    print(f"Evaluator {route}.", flush=True)
-    if route.plan is None:
-        _refuse_eval_saved_models(job.models)
-        if not custom:
-            check_threshold_names(job.config, compiled)
-            batches = scored_batches(job.config, job.models, job.files)
-            check_examples(job.config, batches, all_known=not hidden)
-        evaluate_with_tfma(
-            job.config,
-            job.models,
-            job.files,
-            job.output,
-            rubber_stamp=job.rubber_stamp,
-            schema_path=job.schema_path,
-            **custom,
-        )
-        return
-    if route.left_out:
-        print(
-            f"Left out, because only TFMA has them: {', '.join(route.left_out)}, which the model "
-            "was compiled with. To have them: pip install 'stoker[evaluator]'.",
-            flush=True,
-        )
-    measured = measure(route.plan, scored_batches(job.config, job.models, job.files))
-    validation = validate(route.plan, measured, rubber_stamp=job.rubber_stamp)
-    location = ",".join(dict.fromkeys(map(os.path.dirname, job.files)))
-    write_evaluation(
-        job.output, job.config, measured, validation, data_location=location, models=job.models
-    )
-
-
-def _brought_by(folder: str) -> "Compiled":
-    """The metrics that come with a model."""
-    from stoker.evaluation.compiled import compiled_with
-    from stoker.models.eval_saved_model import eval_saved_model
-
-    model = eval_saved_model(folder)
-    return model.compiled if model else compiled_with(folder)
-
-
-def _refuse_eval_saved_models(models: Mapping[str, str]) -> None:
-    from stoker.models.eval_saved_model import eval_saved_model
-
-    for folder in models.values():
-        if eval_saved_model(folder):
-            raise ValueError(
-                f"{folder} is an EvalSavedModel, which TFMA does not evaluate since 0.47. Leave "
-                "out what only TFMA has, or ask the model for serving: another signature_name."
-            )
-
-
-def _custom_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+def _load_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
     """Those of TFMA's two functions that the user's module defines, by name."""
     from stoker.user_code.loader import load_module_file
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Evaluator's configuration: TFMA's message or a dict in, ours with its defaults out."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, MetricsSpec, MetricThreshold, ModelSpec
+from stoker.dsl.proto.evaluator_pb2 import FeatureSlicingSpec
 
 __all__ = [
     "BASELINE",
@@ -18,6 +20,7 @@ __all__ = [
     "has_change_thresholds",
     "has_thresholds",
     "is_weighted",
+    "merge_config",
     "wants_compiled_metrics",
     "with_defaults",
 ]
@@ -46,6 +49,27 @@ def as_eval_config(given: Any) -> EvalConfig:
         return json_format.ParseDict(given, EvalConfig())
     except json_format.ParseError as error:
         raise ValueError(f"Evaluator(eval_config=…) is not an EvalConfig: {error}") from error
+
+
+def merge_config(
+    eval_config: Any,
+    slicing: FeatureSlicingSpec | dict[str, Any] | None,
+    fairness_thresholds: Sequence[float] | None,
+) -> EvalConfig:
+    """One configuration of what an Evaluator is given in old ways and in the new one."""
+    if eval_config is not None and slicing is not None:
+        raise ValueError("Evaluator takes eval_config or feature_slicing_spec, not both.")
+    config = as_eval_config(eval_config) if eval_config is not None else EvalConfig()
+    if isinstance(slicing, dict):
+        slicing = json_format.ParseDict(slicing, FeatureSlicingSpec())
+    if slicing is not None:  # of the time when Estimators were evaluated
+        config.model_specs.add(signature_name=EVAL)
+        for one in slicing.specs:
+            config.slicing_specs.add(feature_keys=one.column_for_slicing)
+    if fairness_thresholds:
+        settings = json.dumps({"thresholds": list(fairness_thresholds)})
+        config.metrics_specs.add().metrics.add(class_name="FairnessIndicators", config=settings)
+    return config
 
 
 def with_defaults(given: EvalConfig, *, has_baseline: bool) -> EvalConfig:

@@ -17,8 +17,7 @@ from stoker.errors import BadData
 from stoker.evaluation.accumulators import RecordStatistic, RecordTotals, Scored, Statistic, Totals
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
-from stoker.evaluation.features import Features, column, did_you_mean, refuse_nan
-from stoker.evaluation.labels import labels_of
+from stoker.evaluation.features import Features, column, did_you_mean, labels_of, refuse_nan
 from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, metric_of
 from stoker.evaluation.slices import SliceKey, Slicer
 
@@ -138,7 +137,7 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
     slicer = Slicer(plan.config.slicing_specs)
     specs = {spec.name: spec for spec in plan.config.model_specs}
     totals = {
-        (key.model, weighted, metric.statistic.key): _new_totals(metric.statistic)
+        (key.model, weighted, metric.statistic.key): _make_totals(metric.statistic)
         for key, (metric, weighted) in plan.metrics.items()
     }
     num_examples = 0
@@ -151,12 +150,12 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
                 own.add(batch.records, *members, len(slicer.keys))
                 continue
             if (model, weighted) not in scored:
-                scored[model, weighted] = _scored(specs[model], batch, weighted=weighted)
+                scored[model, weighted] = _score(specs[model], batch, weighted=weighted)
             own.add(scored[model, weighted], *members, len(slicer.keys))
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
     slicer.check()
-    return _with_differences(
+    return _add_differences(
         plan,
         {
             key: {
@@ -170,7 +169,7 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
     )
 
 
-def _new_totals(statistic: Statistic | RecordStatistic) -> Totals | RecordTotals:
+def _make_totals(statistic: Statistic | RecordStatistic) -> Totals | RecordTotals:
     if isinstance(statistic, RecordStatistic):
         return RecordTotals(statistic)
     return Totals(statistic)
@@ -181,7 +180,7 @@ def _all_features(plan: Plan, batch: Batch) -> Features:
     return batch.features[plan.config.model_specs[0].name]
 
 
-def _scored(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:
+def _score(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:
     features = batch.features[spec.name]
     if not spec.label_key:
         raise ValueError(
@@ -197,10 +196,10 @@ def _scored(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:
                 "it should have one."
             )
     labels = labels_of(features, spec.label_key, batch.outputs[spec.name])
-    return Scored(labels, _prediction(spec, batch.outputs), weights)
+    return Scored(labels, _choose_prediction(spec, batch.outputs), weights)
 
 
-def _prediction(
+def _choose_prediction(
     spec: ModelSpec, outputs_of_models: Mapping[str, Mapping[str, np.ndarray]]
 ) -> np.ndarray:
     outputs = outputs_of_models[spec.name]
@@ -233,7 +232,7 @@ def _prediction(
     return array
 
 
-def _with_differences(plan: Plan, measured: Measured) -> Measured:
+def _add_differences(plan: Plan, measured: Measured) -> Measured:
     """With a baseline: for each metric, how much the model has more of it."""
     baseline = next((spec.name for spec in plan.config.model_specs if spec.is_baseline), None)
     if baseline is None:

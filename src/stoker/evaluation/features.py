@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The features of a batch of examples, as labels, weights and slices need them."""
+"""The features of a batch of examples, as labels, weights and slices need them.
+
+Labels are numbers: text is looked up among the classes of the model.
+"""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -16,6 +19,7 @@ __all__ = [
     "column",
     "did_you_mean",
     "features_of",
+    "labels_of",
     "no_such_feature",
     "refuse_nan",
 ]
@@ -76,6 +80,32 @@ def column(features: Features, name: str, role: str) -> np.ndarray:
         )
     refuse_nan(feature.values, f"The {role} {name!r}")
     return feature.values if width == 1 else feature.values.reshape(-1, width)
+
+
+def labels_of(features: Features, name: str, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The labels; text becomes the number of the class that the model calls so."""
+    feature, classes = features.get(name), _classes(outputs)
+    if feature is None or feature.values.dtype != object or classes is None:
+        return column(features, name, "label")
+    numbers = {one: number for number, one in enumerate(classes)}
+    for one in feature.values:
+        if one not in numbers:
+            known = ", ".join(repr(other.decode()) for other in classes)
+            raise BadData(
+                f"The label {name!r} is {one.decode(errors='replace')!r} in an example, which is "
+                f"no class of the model: it has {known}."
+            )
+    ids = np.array([numbers[one] for one in feature.values], np.int64)
+    return column({name: Feature(ids, feature.lengths)}, name, "label")
+
+
+def _classes(outputs: Mapping[str, np.ndarray]) -> list[bytes] | None:
+    """The names of all classes, as the classification signatures of Estimators give them."""
+    found = outputs.get("all_classes", outputs.get("classes") if "scores" in outputs else None)
+    if found is None or found.dtype != object or found.ndim < 2:
+        return None
+    first: list[bytes] = found.reshape(-1, found.shape[-1])[0].tolist()
+    return first
 
 
 def no_such_feature(name: str, what_for: str, known: Iterable[str]) -> BadData:

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other engine: TFMA on Beam's in-memory runner, for what Stoker does not compute itself."""
+"""The other engine: TFMA on Beam's in-memory runner, for what Stoker does not compute itself.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+The checks refuse what TFMA would pass over, or tell in its own words. Asking the models of all
+examples costs little beside what TFMA does with them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
+from stoker.errors import BadData
+from stoker.evaluation.compiled import Compiled
+from stoker.evaluation.engine import Batch
+from stoker.evaluation.features import did_you_mean, labels_of, no_such_feature, refuse_nan
 from stoker.evaluation.metrics import name_of
 from stoker.statistics.data_schema import read_schema
 
-__all__ = ["evaluate_with_tfma"]
+__all__ = ["check_examples", "check_threshold_names", "evaluate_with_tfma"]
 
 
 def evaluate_with_tfma(
@@ -30,9 +38,9 @@ def evaluate_with_tfma(
     import apache_beam as beam
     import tensorflow_model_analysis as tfma
     from tensorflow_model_analysis.proto.config_pb2 import EvalConfig as TheirEvalConfig
-    from tfx_bsl.tfxio import tensor_adapter, tf_example_record
+    from tfx_bsl.tfxio import tf_example_record
 
-    theirs = TheirEvalConfig.FromString(_as_tfma_reads(config, models).SerializeToString())
+    theirs = TheirEvalConfig.FromString(_move_thresholds(config, models).SerializeToString())
     load = custom_eval_shared_model or tfma.default_eval_shared_model
     shared = [
         load(
@@ -49,32 +57,27 @@ def evaluate_with_tfma(
         schema=read_schema(schema_path) if schema_path else None,
         raw_record_column_name=tfma.ARROW_INPUT_COLUMN,
     )
-    extractors = None
-    if custom_extractors:
-        adapter = schema_path and tensor_adapter.TensorAdapterConfig(
-            arrow_schema=source.ArrowSchema(),
-            tensor_representations=source.TensorRepresentations(),
-        )
-        extractors = custom_extractors(
-            eval_shared_model=model,
-            eval_config=theirs,
-            tensor_adapter_config=adapter or None,
-        )
+    extractors = custom_extractors and custom_extractors(
+        eval_shared_model=model,
+        eval_config=theirs,
+        tensor_adapter_config=_make_adapter_config(source) if schema_path else None,
+    )
+    writing = tfma.ExtractEvaluateAndWriteResults(
+        eval_config=theirs, eval_shared_model=model, extractors=extractors, output_path=folder
+    )
     with beam.Pipeline(runner="FnApiRunner") as pipeline:
-        _ = (
-            pipeline
-            | "Read" >> source.BeamSource()
-            | "Evaluate"
-            >> tfma.ExtractEvaluateAndWriteResults(
-                eval_config=theirs,
-                eval_shared_model=model,
-                extractors=extractors,
-                output_path=folder,
-            )
-        )
+        _ = pipeline | "Read" >> source.BeamSource() | "Evaluate" >> writing
 
 
-def _as_tfma_reads(config: EvalConfig, models: Iterable[str]) -> EvalConfig:
+def _make_adapter_config(source: Any) -> Any:
+    from tfx_bsl.tfxio import tensor_adapter
+
+    return tensor_adapter.TensorAdapterConfig(
+        arrow_schema=source.ArrowSchema(), tensor_representations=source.TensorRepresentations()
+    )
+
+
+def _move_thresholds(config: EvalConfig, models: Iterable[str]) -> EvalConfig:
     """Thresholds by name go to the metrics of that name: TFMA looks only among a model's own."""
     copy = EvalConfig()
     copy.CopyFrom(config)
@@ -89,3 +92,52 @@ def _as_tfma_reads(config: EvalConfig, models: Iterable[str]) -> EvalConfig:
                 found = spec.per_slice_thresholds.pop(name).thresholds
                 metric.per_slice_thresholds.extend(found)
     return copy
+
+
+def check_threshold_names(config: EvalConfig, compiled: Mapping[str, Compiled]) -> None:
+    """Refuse thresholds of metrics that are not computed."""
+    names = {name for one in compiled.values() for name in one.unknown}
+    names |= {metric.name for one in compiled.values() for metric, _ in one.metrics}
+    names |= {name_of(metric) for spec in config.metrics_specs for metric in spec.metrics}
+    for spec in config.metrics_specs:
+        for name in (*spec.thresholds, *spec.per_slice_thresholds, *spec.cross_slice_thresholds):
+            if name not in names and "/" not in name:  # some have several values: metric/value
+                raise ValueError(
+                    f"There is a threshold for the metric {name!r}, which is not computed."
+                    f"{did_you_mean(name, names)} Those that are: {', '.join(sorted(names))}."
+                )
+
+
+def check_examples(config: EvalConfig, batches: Iterable[Batch], *, all_known: bool) -> None:
+    """Refuse features that no example has, predictions that are no numbers, and no examples.
+
+    Unless `all_known`, further features are made where only TFMA sees them.
+    """
+    known: set[str] = set()
+    num_examples = 0
+    for batch in batches:
+        num_examples += batch.num_rows
+        for spec in config.model_specs:
+            features, outputs = batch.features[spec.name], batch.outputs[spec.name]
+            known.update(features)
+            for name, array in outputs.items():
+                refuse_nan(array, f"The model's output {name!r}")
+            if spec.label_key in features and features[spec.label_key].values.dtype == object:
+                labels_of(features, spec.label_key, outputs)
+    if not num_examples:
+        raise BadData("There are no examples to evaluate. Name other example_splits.")
+    for name, what_for in _list_features(config):
+        if name not in known and all_known:
+            raise no_such_feature(name, what_for, known)
+
+
+def _list_features(config: EvalConfig) -> Iterator[tuple[str, str]]:
+    """The features that a configuration names, and what each is for."""
+    for spec in config.model_specs:
+        for name in filter(None, [spec.label_key, *spec.label_keys.values()]):
+            yield name, "is to be the label"
+        for name in filter(None, [spec.example_weight_key, *spec.example_weight_keys.values()]):
+            yield name, "is to be the example weight"
+    for slicing in config.slicing_specs:
+        for name in (*slicing.feature_keys, *slicing.feature_values):
+            yield name, "a slicing_spec names"

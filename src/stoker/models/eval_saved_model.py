@@ -20,7 +20,7 @@ from stoker.evaluation.config import EVAL, LABELS
 from stoker.evaluation.metrics import RecordMetric
 from stoker.models.saved_model import read_graphs
 
-__all__ = ["EvalSavedModel", "eval_saved_model"]
+__all__ = ["EvalSavedModel", "load_eval_saved_model"]
 
 _COUNT = "post_export_metrics/example_count"
 """What TFMA adds to an Estimator's own metrics, under its name for it."""
@@ -29,7 +29,7 @@ v1 = tf.compat.v1
 
 
 @functools.cache
-def eval_saved_model(folder: str) -> "EvalSavedModel | None":
+def load_eval_saved_model(folder: str) -> "EvalSavedModel | None":
     """The evaluation graph in a folder, loaded once; None if what is there is to be served."""
     if all(EVAL in graph.tags for graph in read_graphs(folder)):
         return EvalSavedModel(folder)
@@ -61,8 +61,8 @@ class EvalSavedModel:
             for name, tensor in inputs.items()
             if name.startswith(("features/", LABELS)) and tensor.shape.rank != 0
         }
-        self._predictions = _below("predictions", outputs)
-        found = _below("metrics", outputs)
+        self._predictions = _select_below("predictions", outputs)
+        found = _select_below("metrics", outputs)
         self._values = {
             name.removesuffix("/value"): tensor
             for name, tensor in found.items()
@@ -75,7 +75,7 @@ class EvalSavedModel:
         """The predictions by name."""
         return self._run(self._predictions, records)
 
-    def preprocessed(self, records: Sequence[bytes]) -> dict[str, np.ndarray]:
+    def preprocess(self, records: Sequence[bytes]) -> dict[str, np.ndarray]:
         """What the graph makes of the examples: its dense features, and the labels."""
         return self._run(self._features, records)
 
@@ -126,7 +126,7 @@ def _tensors(infos: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _below(prefix: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
+def _select_below(prefix: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name.removeprefix(f"{prefix}/"): tensor
         for name, tensor in tensors.items()

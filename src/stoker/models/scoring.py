@@ -15,16 +15,16 @@ from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.errors import BadData
 from stoker.evaluation.engine import Batch
 from stoker.evaluation.features import Feature, features_of
-from stoker.models.eval_saved_model import EvalSavedModel, eval_saved_model
+from stoker.models.eval_saved_model import EvalSavedModel, load_eval_saved_model
 from stoker.models.saved_model import read_graphs
 from stoker.models.serving_model import ServingModel
 
-__all__ = ["missing_function", "scored_batches"]
+__all__ = ["find_missing_function", "score_batches"]
 
 _BATCH_ROWS = 2048
 
 
-def missing_function(config: EvalConfig, models: Mapping[str, str]) -> str | None:
+def find_missing_function(config: EvalConfig, models: Mapping[str, str]) -> str | None:
     """A preprocessing function that is no signature of its model, if there is one."""
     for spec in config.model_specs:
         signatures = {name for graph in read_graphs(models[spec.name]) for name in graph.signatures}
@@ -34,16 +34,16 @@ def missing_function(config: EvalConfig, models: Mapping[str, str]) -> str | Non
     return None
 
 
-def scored_batches(
+def score_batches(
     config: EvalConfig, models: Mapping[str, str], files: Sequence[str]
 ) -> Iterator[Batch]:
     """All examples of some files, asked of each model; the next batch is asked meanwhile."""
-    scorers = [_scorer(spec, models[spec.name]) for spec in config.model_specs]
+    scorers = [_make_scorer(spec, models[spec.name]) for spec in config.model_specs]
 
     def score(records: list[bytes], columns: pa.RecordBatch) -> Batch:
         features = features_of(columns)
         return Batch(
-            {one.name: {**features, **one.preprocessed(records)} for one in scorers},
+            {one.name: {**features, **one.preprocess(records)} for one in scorers},
             {one.name: one.model(records) for one in scorers},
             records,
         )
@@ -51,7 +51,7 @@ def scored_batches(
     size = config.model_specs[0].inference_batch_size or _BATCH_ROWS
     with ThreadPoolExecutor(1) as beside:
         asked: Future[Batch] | None = None
-        for records, columns in _batches(files, size):
+        for records, columns in _read_batches(files, size):
             ready, asked = asked, beside.submit(score, records, columns)
             if ready:
                 yield ready.result()
@@ -59,8 +59,8 @@ def scored_batches(
             yield asked.result()
 
 
-def _scorer(spec: ModelSpec, folder: str) -> "_Scorer | _EstimatorScorer":
-    model = eval_saved_model(folder)
+def _make_scorer(spec: ModelSpec, folder: str) -> "_Scorer | _EstimatorScorer":
+    model = load_eval_saved_model(folder)
     return _EstimatorScorer(spec.name, model) if model else _Scorer(spec, folder)
 
 
@@ -71,8 +71,8 @@ class _EstimatorScorer:
         self.name = name
         self.model = model
 
-    def preprocessed(self, records: Sequence[bytes]) -> dict[str, Feature]:
-        made = self.model.preprocessed(records)
+    def preprocess(self, records: Sequence[bytes]) -> dict[str, Feature]:
+        made = self.model.preprocess(records)
         return {name: Feature.of_rows(rows) for name, rows in made.items()}
 
 
@@ -89,7 +89,7 @@ class _Scorer:
             if name in signatures  # TFMA calls the others
         ]
 
-    def preprocessed(self, records: Sequence[bytes]) -> dict[str, Feature]:
+    def preprocess(self, records: Sequence[bytes]) -> dict[str, Feature]:
         return {
             name: Feature.of_rows(rows)
             for function in self._functions
@@ -97,12 +97,12 @@ class _Scorer:
         }
 
 
-def _batches(files: Sequence[str], size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
+def _read_batches(files: Sequence[str], size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
     """Some examples at a time as they are stored, and their columns, decoded if they must be."""
     columns = read_columns(files, decode_missing=False)
     if columns is None:
         for path in files:
-            yield from _decoded(path, size)
+            yield from _decode_file(path, size)
         return
     records = itertools.chain.from_iterable(map(read_records, files))
     for block in columns.blocks():
@@ -113,7 +113,7 @@ def _batches(files: Sequence[str], size: int) -> Iterator[tuple[list[bytes], pa.
             file.data.madvise(mmap.MADV_DONTNEED)  # what was read counts as memory until then
 
 
-def _decoded(path: str, size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
+def _decode_file(path: str, size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
     records = read_records(path)
     while batch := list(itertools.islice(records, size)):
         try:

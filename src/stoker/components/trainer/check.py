@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.layout import eval_model_dir, serving_model_dir
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
 from stoker.errors import ModelRejected
-from stoker.any_python.layout import eval_model_dir, serving_model_dir
 
 if TYPE_CHECKING:
     from stoker.models.check import CheckedModel
@@ -29,6 +29,7 @@ __all__ = ["ModelCheck", "eval_splits"]
 
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
 _PARTS = {"assets", "assets.extra", "variables"}
+
 
 class ModelCheck(dsl.BaseExecutor):
     """Loads every SavedModel of a Model, and calls its serving signature on eval examples."""

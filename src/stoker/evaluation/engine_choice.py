@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which engine evaluates: Stoker's own for what is plain, TFMA for the rest."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import MissingPart
-from stoker.evaluation.checks import check_names
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.engine import Plan, named_metrics, plan_of
-from stoker.evaluation.metrics import NeedsTfma
+from stoker.evaluation.metrics import NeedsTfma, metric_of
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.evaluation.thresholds import check_thresholds
 
-__all__ = ["Route", "check_config", "choose_engine"]
+__all__ = ["EngineChoice", "check_config", "choose_engine"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class EngineChoice:
     """The engine, and why; `plan` is for Stoker's own, which leaves out what `left_out` names."""
 
     plan: Plan | None = None
@@ -35,14 +35,14 @@ def choose_engine(
     *,
     only_tfma: str | None = None,
     compiled: Mapping[str, Compiled] | None = None,
-) -> Route:
+) -> EngineChoice:
     """The engine for a configuration that has its defaults.
 
     `asked` is the engine that the user named, `only_tfma` what else needs TFMA, and `compiled` has
     the metrics that the models bring.
     """
     if asked == "tfma":
-        return _on_tfma("engine='tfma' was asked for")
+        return _take_tfma("engine='tfma' was asked for")
     brought = (compiled or {}).values()
     unknown = tuple({name: None for one in brought for name in one.unknown})
     others = [*config.metrics_specs, *(metric for one in brought for metric in one.metrics)]
@@ -53,9 +53,9 @@ def choose_engine(
             raise NeedsTfma(f"{', '.join(unknown)}, which the model was compiled with")
         plan = plan_of(config, compiled)
     except NeedsTfma as needed:
-        return _without_stoker(asked, needed)
+        return _refuse_or_take_tfma(asked, needed)
     check_thresholds(plan)
-    return Route(
+    return EngineChoice(
         plan=plan,
         reason="engine='stoker' was asked for" if asked else "it computes all that is asked for",
         left_out=unknown,
@@ -65,29 +65,37 @@ def choose_engine(
 def check_config(config: EvalConfig, asked: str | None) -> None:
     """Refuse what no model can change: metrics that nobody has, parts of TFMA where it is not."""
     if asked == "tfma":
-        _on_tfma("engine='tfma' was asked for")
-        check_names(config)
+        _take_tfma("engine='tfma' was asked for")
+        _check_names(config)
         return
     try:
         named_metrics(config)
     except NeedsTfma as needed:
-        _without_stoker(asked, needed)
-        check_names(config)
+        _refuse_or_take_tfma(asked, needed)
+        _check_names(config)
 
 
-def _without_stoker(asked: str | None, needed: NeedsTfma) -> Route:
+def _refuse_or_take_tfma(asked: str | None, needed: NeedsTfma) -> EngineChoice:
     if asked == "stoker":
         raise ValueError(
             f"Evaluator(engine='stoker') cannot compute {needed}: leave engine out, and TFMA does."
         ) from needed
-    return _on_tfma(f"only TFMA has {needed}")
+    return _take_tfma(f"only TFMA has {needed}")
 
 
-def _on_tfma(reason: str) -> Route:
+def _take_tfma(reason: str) -> EngineChoice:
     if not tfma_is_installed():
         raise MissingPart(
             f"The evaluation needs TFMA, which is not installed ({reason}). Install it: "
             "pip install 'stoker[evaluator]'.",
             name="tensorflow_model_analysis",
         )
-    return Route(reason=reason)
+    return EngineChoice(reason=reason)
+
+
+def _check_names(config: EvalConfig) -> None:
+    """Refuse metrics that nobody has."""
+    for spec in config.metrics_specs:
+        for metric in spec.metrics:
+            with contextlib.suppress(NeedsTfma):
+                metric_of(metric)
