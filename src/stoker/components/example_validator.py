@@ -115,17 +115,17 @@ def _find(
     schema = read_schema(only_file(input_dict["schema"][0].uri))
     return {
         split: find_anomalies(
-            _statistics(input_dict["statistics"], split),
+            _read_split_statistics(input_dict["statistics"], split),
             schema,
             environment=environment,
-            previous=_statistics(input_dict.get("previous_statistics"), split),
-            serving=_statistics(input_dict.get("serving_statistics"), split),
+            previous=_read_split_statistics(input_dict.get("previous_statistics"), split),
+            serving=_read_split_statistics(input_dict.get("serving_statistics"), split),
         )
         for split in splits
     }
 
 
-def _statistics(
+def _read_split_statistics(
     artifacts: list[Artifact] | None, split: str
 ) -> "statistics_pb2.DatasetFeatureStatisticsList | None":
     """The statistics of a split, or of the only one there is, if there are any."""

@@ -98,11 +98,11 @@ class Executor(dsl.BaseExecutor):
         statistics.splits = [split for split in examples.splits if split not in excluded]
         statistics.span = examples.span
         for split in statistics.splits:
-            counted = compute_statistics(_batches(examples.path(split=split)), schema, options)
+            counted = compute_statistics(_read_batches(examples.path(split=split)), schema, options)
             write_statistics(counted, os.path.join(statistics.path(split=split), STATISTICS_FILE))
 
 
-def _batches(folder: str) -> "Iterator[pa.RecordBatch]":
+def _read_batches(folder: str) -> "Iterator[pa.RecordBatch]":
     """The examples of a split, one shard after the other, so that only one is in memory."""
     from stoker.data.columns import read_batches
     from stoker.data.input_files import matching_files

@@ -241,7 +241,10 @@ class UserCode:
 
 
 class Node:
-    """A step of a pipeline: what it reads, what it writes, what it waits for."""
+    """A step of a pipeline: what it reads, what it writes, what it waits for.
+
+    `id` is its name in the pipeline.
+    """
 
     TYPE_NAME: ClassVar[str | None] = None
     """The execution's type in the store; our own components have TFX's names there."""
@@ -256,7 +259,7 @@ class Node:
         instance_name: str | None = None,
     ) -> None:
         kind = type(self).__name__
-        self._id = f"{kind}.{instance_name}" if instance_name else kind
+        self.id = f"{kind}.{instance_name}" if instance_name else kind
         self.inputs = ChannelMap(inputs or {})
         self.outputs = ChannelMap(outputs or {})
         self.waits_for: list[Node] = []
@@ -266,15 +269,6 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r}>"
-
-    @property
-    def id(self) -> str:
-        """The node's name in its pipeline."""
-        return self._id
-
-    @id.setter
-    def id(self, name: str) -> None:
-        self._id = name
 
     @property
     def type_name(self) -> str:
@@ -288,7 +282,7 @@ class Node:
 
     def with_id(self, id: str) -> Self:
         """Name the node, as a pipeline with two of a kind has to."""
-        self._id = id
+        self.id = id
         return self
 
     def add_upstream_node(self, node: "Node") -> None:

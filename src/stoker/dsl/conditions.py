@@ -90,14 +90,14 @@ class Placeholder(_LaterValue):
         """A property that the artifact's type declares, such as `span`."""
         return self._then(
             f".property({name!r})",
-            lambda found: self._named(self._artifact(found).properties, name),
+            lambda found: self._look_up(self._artifact(found).properties, name),
         )
 
     def custom_property(self, name: str) -> "Placeholder":
         """A property that a step has set, such as `blessed`."""
         return self._then(
             f".custom_property({name!r})",
-            lambda found: self._named(self._artifact(found).custom_properties, name),
+            lambda found: self._look_up(self._artifact(found).custom_properties, name),
         )
 
     def __eq__(self, other: object) -> Predicate:  # type: ignore[override]
@@ -144,7 +144,7 @@ class Placeholder(_LaterValue):
             raise ValueError(f"{self.text} is a {artifact.type_name}, which has no value.")
         return artifact.read()
 
-    def _named(self, properties: Mapping[str, Any], name: str) -> Any:
+    def _look_up(self, properties: Mapping[str, Any], name: str) -> Any:
         if name not in properties:
             known = ", ".join(sorted(properties)) or "none"
             raise ValueError(f"{self.text} has no property {name!r}; it has {known}.")

@@ -107,7 +107,7 @@ class FileBasedExampleGen(dsl.BaseComponent):
         _check_configs(input_config, output_config, range_config)
         spec = FileBasedExampleGenSpec.from_arguments(
             locals(),
-            input_base=_base(input_base, input),
+            input_base=_choose_base(input_base, input),
             output_data_format=payload_format,
             output_file_format=example_gen_pb2.FORMAT_TFRECORDS_GZIP,
         )
@@ -207,7 +207,7 @@ FORMATS: tuple[type[FileBasedExampleGen], ...] = (
 """The formats that are known by the names of files; add new ones here."""
 
 
-def _base(
+def _choose_base(
     input_base: str | dsl.RuntimeParameter | None, source: dsl.Channel | str | None
 ) -> str | dsl.RuntimeParameter:
     """The folder to read, however an edition of TFX spelled it."""

@@ -67,7 +67,7 @@ def choose(
         span=any_found.span,
         version=any_found.version,
         patterns={
-            split.name: _filled(_below(input_base, split.pattern), dict(newest[split.name].texts))
+            split.name: _fill_in(_below(input_base, split.pattern), dict(newest[split.name].texts))
             for split in splits
         },
     )
@@ -149,8 +149,8 @@ def _newest(pattern: str, range_config: RangeConfig | None) -> _Found:
     for one in fitting:
         if (one.span, one.version) == (newest.span, newest.version) and one != newest:
             raise BadData(
-                f"{pattern!r} has span {one.span} twice, as {_filled(pattern, dict(one.texts))} "
-                f"and as {_filled(pattern, dict(newest.texts))}. Remove one of them."
+                f"{pattern!r} has span {one.span} twice, as {_fill_in(pattern, dict(one.texts))} "
+                f"and as {_fill_in(pattern, dict(newest.texts))}. Remove one of them."
             )
     return newest
 
@@ -200,5 +200,5 @@ def _glob_regex(text: str) -> str:
     return "".join(parts)
 
 
-def _filled(pattern: str, texts: Mapping[str, str]) -> str:
+def _fill_in(pattern: str, texts: Mapping[str, str]) -> str:
     return _WORD.sub(lambda match: texts[match[1]], pattern)

@@ -18,7 +18,7 @@ from stoker.storage.locks import empty_dir
 from stoker.training import progress
 from stoker.training.tuning.parallel import search_in_parallel
 from stoker.training.tuning.plot import page
-from stoker.training.tuning.search import Job, Watched, check_outcome, search_here
+from stoker.training.tuning.search import SearchJob, Watched, check_outcome, search_here
 from stoker.training.tuning.trials import rows, table
 from stoker.user_code.fn_args import get_common_fn_args
 
@@ -38,7 +38,7 @@ class Executor(dsl.BaseExecutor):
         # What KerasTuner knows about the trials lies where the next attempt finds it.
         working_dir = self._context.checkpoint_dir or self._get_tmp_dir()
         os.makedirs(working_dir, exist_ok=True)
-        job = Job(
+        job = SearchJob(
             module_file=exec_properties.get("module_file"),
             path=exec_properties.get("tuner_fn"),
             fn_args=get_common_fn_args(input_dict, exec_properties, working_dir),
@@ -60,7 +60,7 @@ def _num_parallel_trials(exec_properties: dict[str, Any]) -> int:
     return max(1, given.num_parallel_trials)
 
 
-def _search(job: Job, num_parallel_trials: int) -> Watched:
+def _search(job: SearchJob, num_parallel_trials: int) -> Watched:
     if num_parallel_trials == 1:
         return search_here(job)
     if may_fork():

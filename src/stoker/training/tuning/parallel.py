@@ -27,7 +27,7 @@ from stoker.errors import StepFailed
 from stoker.training import watch
 from stoker.training.progress import set_sink
 from stoker.training.tuning.search import (
-    Job,
+    SearchJob,
     Watched,
     make_tuner,
     state_kept_whole,
@@ -39,7 +39,7 @@ _LOOPBACK = "127.0.0.1"
 _IDLE_SECONDS = 0.05
 
 
-def search_in_parallel(job: Job, num_workers: int) -> Watched:
+def search_in_parallel(job: SearchJob, num_workers: int) -> Watched:
     """Run the trials in `num_workers` processes; TensorFlow must not have run an op in this one."""
     shutil.rmtree(job.errors_dir, ignore_errors=True)  # of an earlier attempt
     os.makedirs(job.errors_dir)
@@ -116,7 +116,7 @@ def _served(oracle: Any) -> Iterator[int]:
         server.stop(grace=None).wait()
 
 
-def _work(_: Connection, name: str, port: int, *, job: Job, num_workers: int) -> None:
+def _work(_: Connection, name: str, port: int, *, job: SearchJob, num_workers: int) -> None:
     """The life of a worker: it runs trials until the oracle has no more."""
     set_sink(None)  # one process of a step reports
     os.environ |= {
@@ -158,7 +158,7 @@ def _never_overwriting() -> Iterator[None]:
         BaseTuner.__init__ = make
 
 
-def _leave_errors(oracle: Any, job: Job) -> None:
+def _leave_errors(oracle: Any, job: SearchJob) -> None:
     """Stand before a worker's oracle: it carries no tracebacks, and asks again without a pause."""
     create, end = oracle.create_trial, oracle.end_trial
 

@@ -17,7 +17,7 @@ from stoker.user_code.fn_args import FnArgs
 from stoker.user_code.loader import load_function
 
 __all__ = [
-    "Job",
+    "SearchJob",
     "Watched",
     "check_outcome",
     "make_tuner",
@@ -30,7 +30,7 @@ _NAMELESS = "default_objective"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class SearchJob:
     """What is needed to make the user's tuner, in this process or in another one."""
 
     module_file: str | None
@@ -43,7 +43,7 @@ class Job:
         return os.path.join(str(self.fn_args.working_dir), "errors")
 
 
-def make_tuner(job: Job) -> TunerFnResult:
+def make_tuner(job: SearchJob) -> TunerFnResult:
     """What the user's `tuner_fn` returns; a search that cannot succeed is refused here."""
     tuner_fn = load_function(module_file=job.module_file, path=job.path, names=("tuner_fn",))
     given = tuner_fn(job.fn_args)
@@ -80,7 +80,7 @@ def _check_tuner(tuner: Any) -> None:
         )
 
 
-def search_here(job: Job) -> "Watched":
+def search_here(job: SearchJob) -> "Watched":
     """Run every trial in this process, one after the other."""
     tuner, fit_kwargs = make_tuner(job)
     watched = Watched(tuner, job, quiet="verbose" not in fit_kwargs)
@@ -117,7 +117,7 @@ class Watched:
     the limit, KerasTuner would raise out of the oracle and leave its lock held.
     """
 
-    def __init__(self, tuner: Any, job: Job, *, quiet: bool) -> None:
+    def __init__(self, tuner: Any, job: SearchJob, *, quiet: bool) -> None:
         self.tuner = tuner
         self.limit: int = tuner.oracle.max_consecutive_failed_trials or sys.maxsize
         self.limit_reached = False
@@ -204,7 +204,7 @@ class Watched:
         progress.report(record)
 
 
-def _error_of(job: Job, trial_id: str) -> str:
+def _error_of(job: SearchJob, trial_id: str) -> str:
     """The traceback that another process has left for a trial."""
     path = os.path.join(job.errors_dir, f"{trial_id}.txt")
     if not os.path.exists(path):
