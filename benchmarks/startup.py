@@ -21,7 +21,8 @@ from typing import Any
 from stoker.artifacts import Examples
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline, as_channel
-from stoker.runner import local_dag_runner as runner
+from stoker.runner import LocalDagRunner
+from stoker.runner.steps import Steps
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -68,13 +69,13 @@ def imports() -> None:
 def start_of_run_fn() -> None:
     """From the runner reaching a Trainer to the first line of its `run_fn`."""
     reached: dict[str, float] = {}
-    run_step = runner._Steps.run
+    run_step = Steps.run
 
     def timed(steps: Any, node: Any) -> None:
         reached[node.id] = time.time()
         run_step(steps, node)
 
-    setattr(runner._Steps, "run", timed)  # noqa: B010
+    setattr(Steps, "run", timed)  # noqa: B010
     with tempfile.TemporaryDirectory() as folder:
         module_file = Path(folder, "module.py")
         module_file.write_text(MODULE)
@@ -88,13 +89,13 @@ def start_of_run_fn() -> None:
         ]
         for before, after in itertools.pairwise(steps):
             after.add_upstream_node(before)
-        run = runner.LocalDagRunner().run(Pipeline("startup", folder, components=steps))
+        run = LocalDagRunner().run(Pipeline("startup", folder, components=steps))
         waits = []
         for node, outputs in run.outputs.items():
             file = Path(outputs["model"][0].uri, "Format-Serving", "times.json")
             times = json.loads(file.read_text())
             waits.append(times["called"] - reached[node] - times["imports"])
-    setattr(runner._Steps, "run", run_step)  # noqa: B010
+    setattr(Steps, "run", run_step)  # noqa: B010
     first, *later = waits
     print("\nfrom the runner reaching the Trainer to the first line of run_fn (TFX 1.16: 0.90 s)")
     print(

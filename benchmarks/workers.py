@@ -20,7 +20,8 @@ from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline, as_channel
 from stoker.dsl.proto.trainer_pb2 import TrainArgs
 from stoker.launchers.processes import Processes
-from stoker.runner import local_dag_runner as runner
+from stoker.runner import LocalDagRunner
+from stoker.runner.steps import Steps
 from stoker.task import Workers
 
 COUNTS = (1, 2, 3)
@@ -132,17 +133,17 @@ def train(
     )
     pipeline = Pipeline("workers", tempfile.mkdtemp(dir=folder), components=[trainer])
     reached = []
-    run_step = runner._Steps.run
+    run_step = Steps.run
 
     def timed(steps: Any, node: Any) -> None:
         reached.append(time.time())
         run_step(steps, node)
 
-    setattr(runner._Steps, "run", timed)  # noqa: B010
+    setattr(Steps, "run", timed)  # noqa: B010
     try:
-        run = runner.LocalDagRunner(launcher).run(pipeline)
+        run = LocalDagRunner(launcher).run(pipeline)
     finally:
-        setattr(runner._Steps, "run", run_step)  # noqa: B010
+        setattr(Steps, "run", run_step)  # noqa: B010
     uri = run.outputs["Trainer"]["model"][0].uri
     with open(os.path.join(uri, "Format-Serving", "found.json"), encoding="utf-8") as file:
         found: dict[str, Any] = json.load(file)

@@ -124,6 +124,8 @@ class Task:
     execution_id: int
     executor: str
     """`package.module:Name`, or `/path/of/file.py:Name` for what a pipeline file defines."""
+    user_file: str | None = None
+    """The user's own file that it loads."""
     inputs: ArtifactMap = field(default_factory=dict)
     outputs: ArtifactMap = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -132,6 +134,8 @@ class Task:
     tmp_dir: str = ""
     checkpoint_dir: str = ""
     """Where it finds how far an earlier attempt was, and leaves how far it is itself."""
+    columns_dir: str = ""
+    """Where columns of examples are kept that came without."""
     log_file: str = ""
     beam_pipeline_args: tuple[str, ...] = ()
     import_paths: tuple[str, ...] = ()

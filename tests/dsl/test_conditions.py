@@ -155,7 +155,7 @@ def test_what_needs_a_step_that_was_not_run_is_not_run_either(tmp_path, capfd):
 
     said = capfd.readouterr()
     lines = said.out + said.err
-    assert "push not run: it is not so that judge.outputs['points'][0].value > 100" in lines
+    assert "push not run: its condition is false: judge.outputs['points'][0].value > 100" in lines
     assert "tell not run: its 'pushed' comes from push, which was not run" in lines
     assert "celebrate not run: push was not run" in lines
 
@@ -184,7 +184,9 @@ def test_a_step_that_was_not_run_is_recorded_with_the_reason(tmp_path):
         assert run_state(store.runs()[0], executions) == "complete"
     assert execution.state == ExecutionState.CANCELED
     assert execution.standing == "skipped"
-    assert execution.error == ("Not run: it is not so that judge.outputs['points'][0].value > 100.")
+    assert execution.error == (
+        "Not run: its condition is false: judge.outputs['points'][0].value > 100."
+    )
 
 
 def test_a_condition_on_an_empty_channel_does_not_hold(tmp_path, capfd):

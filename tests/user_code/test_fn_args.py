@@ -18,7 +18,7 @@ from stoker.dsl import Pipeline
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
 from stoker.statistics.data_schema import write_schema
-from stoker.user_code.fn_args import _columns_dir, get_common_fn_args
+from stoker.user_code.fn_args import get_common_fn_args
 
 MODULE = """
     import json
@@ -53,14 +53,9 @@ def test_an_accessor_can_be_sent_to_another_process(tmp_path):
     examples = Examples()
     examples.uri, examples.splits = str(tmp_path), ["train", "eval"]
     inputs = {"examples": [examples]}
-    accessor = get_common_fn_args(inputs, {}, str(tmp_path / ".stoker" / "tmp")).data_accessor
+    accessor = get_common_fn_args(inputs, {}, columns_dir="/columns").data_accessor
     sent = pickle.loads(pickle.dumps(accessor))
-    assert sent.tf_dataset_factory.args == (str(tmp_path / ".stoker" / "columns"),)
-
-
-def test_outside_of_a_pipeline_there_is_no_place_for_columns():
-    assert _columns_dir("") is None
-    assert _columns_dir("/somewhere/else") is None
+    assert sent.tf_dataset_factory.args == ("/columns",)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import click
 
 from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
-from stoker.metadata.records import EventType, Execution, Run
+from stoker.metadata.records import EventType, Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.locks import is_locked
 
@@ -24,7 +24,7 @@ __all__ = [
 _MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
 
 
-def find_run(store: Store, text: str) -> Run | None:
+def find_run(store: Store, text: str) -> PipelineRun | None:
     """The run with this id or the only one that begins so; `last` is the newest."""
     runs = store.runs()
     if text == "last":
@@ -76,7 +76,7 @@ def roots(store: Store) -> list[str]:
     return sorted(filter(os.path.isdir, named))
 
 
-def run_state(run: Run, executions: list[Execution]) -> str:
+def run_state(run: PipelineRun, executions: list[Execution]) -> str:
     """Where a run stands, in one word."""
     standings = {execution.standing for execution in executions}
     for standing in ("failed", "canceled"):

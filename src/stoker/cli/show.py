@@ -31,7 +31,7 @@ from stoker.cli.printing import (
 from stoker.cli.rewritings import rewritings
 from stoker.cli.stores import with_store
 from stoker.metadata.masking import masked
-from stoker.metadata.records import Execution, Run
+from stoker.metadata.records import Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.manifest import Manifest
 from stoker.storage.root import manifest_file
@@ -82,7 +82,7 @@ def _write_page(artifact: Artifact, path: str) -> None:
     click.echo(f"{path} shows {artifact.type_name} {artifact.id}.")
 
 
-def _show_run(store: Store, run: Run, as_json: bool) -> None:
+def _show_run(store: Store, run: PipelineRun, as_json: bool) -> None:
     executions = store.executions(run_id=run.run_id)
     steps = [
         {**_step(execution), "outputs": _references(store.outputs(execution.id))}

@@ -338,6 +338,8 @@ class BaseComponent(Node):
     """Whether the step can go on from where an earlier run of the same work was stopped."""
     PACE_PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """The parameters that change how fast a resumable step works, and not what it works on."""
+    LOG_OUTPUT: ClassVar[str | None] = None
+    """The output that keeps the step's log; None leaves it with the runner's own files."""
 
     def __init__(
         self,

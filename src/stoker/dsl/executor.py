@@ -34,6 +34,7 @@ class BaseExecutor(abc.ABC):
 
         node_id: str = ""
         checkpoint_dir: str | None = None
+        columns_dir: str | None = None
 
         def __init__(
             self,

@@ -22,7 +22,7 @@ from stoker.launchers import Watcher
 from stoker.launchers.ray_host import Host, HostOffer, Message
 from stoker.launchers.ray_session import connect, load_ray
 from stoker.launchers.resources import share_node
-from stoker.launchers.shipping import Shipment, packed
+from stoker.launchers.shipping import Shipment, pack
 from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
@@ -206,7 +206,7 @@ class _RaySlots:
     ) -> None:
         self._placement_for = placement_for
         self._needs = task.needs
-        self._code = packed(task)
+        self._code = pack(task)
 
     def reserve(self, members: Sequence[Member], workers: Workers) -> list["_Slot"]:
         """Reserve slots on the nodes that have room."""

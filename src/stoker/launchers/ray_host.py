@@ -17,7 +17,7 @@ from typing import Any
 from stoker.any_python.processes import num_cpus
 from stoker.launchers.processes import Processes
 from stoker.launchers.ray_session import load_ray
-from stoker.launchers.shipping import Shipment, unpacked
+from stoker.launchers.shipping import Shipment, unpack
 from stoker.task import Member, Outcome, ProcessNeeds, Task, Workers
 
 __all__ = ["Host", "HostOffer", "Message"]
@@ -79,7 +79,7 @@ class Host:
         """Start a task in a process of its own."""
         task = Task.from_json(task_json)
         folder = os.path.join(task.tmp_dir, f"code-{socket.gethostname()}-{os.getpid()}")
-        task, came_from = unpacked(task, code, folder)
+        task, came_from = unpack(task, code, folder)
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._messages = messages
         self._slot = self._new_slot()

@@ -13,20 +13,20 @@ from stoker.task import Task
 from stoker.user_code.fingerprint import files_of
 from stoker.user_code.imports import find_module
 
-__all__ = ["Shipment", "packed", "unpacked"]
+__all__ = ["Shipment", "pack", "unpack"]
 
 Shipment = Mapping[str, bytes]
 """Files by the paths that they have at home."""
 
 
-def packed(task: Task) -> Shipment:
+def pack(task: Task) -> Shipment:
     """The user's files that a task loads, as far as their text tells."""
     roots = [path for path in _named_files(task) if not is_installed(path)]
     files = {file for root in roots for file in files_of(root, task.import_paths)}
     return {path: content for path in sorted(files) if (content := _content(path)) is not None}
 
 
-def unpacked(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
+def unpack(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
     """The task as it is here, and what to take from the front of a path for that at home.
 
     Files that are not here come to `folder`, below their paths at home.
@@ -40,12 +40,13 @@ def unpacked(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
             file.write(content)
     moved = replace(
         task,
-        executor=_moved(task.executor, code, folder),
+        executor=_move(task.executor, code, folder),
+        user_file=task.user_file and _move(task.user_file, code, folder),
         artifact_classes={
-            name: _moved(where, code, folder) for name, where in task.artifact_classes.items()
+            name: _move(where, code, folder) for name, where in task.artifact_classes.items()
         },
         parameters={
-            name: _moved(value, code, folder) if isinstance(value, str) else value
+            name: _move(value, code, folder) if isinstance(value, str) else value
             for name, value in task.parameters.items()
         },
         import_paths=tuple(
@@ -59,30 +60,18 @@ def unpacked(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
 
 
 def _named_files(task: Task) -> Iterator[str]:
-    """The files that a task names: `file.py:Name`, `package.module:Name`, `package.module.name`."""
-    module_file = task.parameters.get("module_file")
-    if isinstance(module_file, str):
-        yield os.path.abspath(module_file)
-    functions = [
-        value.rpartition(".")[0]
-        for name, value in task.parameters.items()
-        if name.endswith("_fn") and isinstance(value, str)
-    ]
-    places = [
-        where.rpartition(":")[0] for where in (task.executor, *task.artifact_classes.values())
-    ]
-    for place in (*functions, *places):
-        if place.endswith(".py"):
-            yield place
-        elif (
-            place
-            and not place.startswith("stoker.")
-            and (found := find_module(place, task.import_paths))
-        ):
+    """The files that a task names: the user's file, `file.py:Name`, `package.module:Name`."""
+    if task.user_file:
+        yield os.path.abspath(task.user_file)
+    for reference in (task.executor, *task.artifact_classes.values()):
+        where = reference.rpartition(":")[0]
+        if where.endswith(".py"):
+            yield where
+        elif not where.startswith("stoker.") and (found := find_module(where, task.import_paths)):
             yield found
 
 
-def _moved(text: str, code: Shipment, folder: str) -> str:
+def _move(text: str, code: Shipment, folder: str) -> str:
     """A path, or `path:Name`, where it is here."""
     path, colon, name = text.partition(":")
     return (

@@ -64,6 +64,7 @@ def _make_executor(task: Task) -> BaseExecutor:
         unique_id=str(task.execution_id),
     )
     context.node_id, context.checkpoint_dir = task.node_id, task.checkpoint_dir or None
+    context.columns_dir = task.columns_dir or None
     if isinstance(found, FunctionComponent):
         return FunctionExecutor(found, context)
     if not inspect.isclass(found) or not hasattr(found, "Do"):

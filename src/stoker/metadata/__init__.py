@@ -15,7 +15,14 @@ Only light names are here; `from stoker.metadata.store import Store` loads SQLAl
 """
 
 from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
-from stoker.metadata.records import Event, EventType, Execution, ExecutionState, Lineage, Run
+from stoker.metadata.records import (
+    Event,
+    EventType,
+    Execution,
+    ExecutionState,
+    Lineage,
+    PipelineRun,
+)
 
 __all__ = [
     "Event",
@@ -23,7 +30,7 @@ __all__ = [
     "Execution",
     "ExecutionState",
     "Lineage",
-    "Run",
+    "PipelineRun",
     "StoreConfig",
     "sqlite_metadata_connection_config",
 ]

@@ -17,7 +17,7 @@ from stoker.artifacts import (
 )
 from stoker.metadata import schema as db
 from stoker.metadata.queries import NODE, PIPELINE, RUN, Ids
-from stoker.metadata.records import Event, EventType, Execution, ExecutionState, Run
+from stoker.metadata.records import Event, EventType, Execution, ExecutionState, PipelineRun
 from stoker.metadata.schema import TypeKind
 from stoker.metadata.values import COLUMNS, decode
 
@@ -139,7 +139,7 @@ def events(connection: Connection, wanted: Ids) -> list[Event]:
     ]
 
 
-def runs(connection: Connection) -> list[Run]:
+def runs(connection: Connection) -> list[PipelineRun]:
     """All runs, newest first."""
     context = db.context
     named = db.type_.c.type_kind == TypeKind.CONTEXT, db.type_.c.name == RUN
@@ -149,7 +149,7 @@ def runs(connection: Connection) -> list[Run]:
     typed, custom = _properties(connection, db.context_property, wanted)
     newest_first = context.c.create_time_since_epoch.desc(), context.c.id.desc()
     return [
-        Run(
+        PipelineRun(
             run_id=row.name,
             pipeline_name=pipelines.get(row.id, ""),
             properties={**typed[row.id], **custom[row.id]},

@@ -16,7 +16,7 @@ __all__ = [
     "Execution",
     "ExecutionState",
     "Lineage",
-    "Run",
+    "PipelineRun",
 ]
 
 SKIPPED = "skipped"
@@ -75,7 +75,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class PipelineRun:
     """One run of a pipeline."""
 
     run_id: str

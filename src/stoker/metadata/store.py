@@ -26,7 +26,7 @@ from stoker.metadata.records import (
     Execution,
     ExecutionState,
     Lineage,
-    Run,
+    PipelineRun,
 )
 from stoker.metadata.write import Properties
 
@@ -219,13 +219,13 @@ class Store:
         with self._database.reading() as connection:
             return load.executions(connection, wanted)
 
-    def runs(self, pipeline_name: str | None = None) -> list[Run]:
+    def runs(self, pipeline_name: str | None = None) -> list[PipelineRun]:
         """The runs of one pipeline, or of all, newest first."""
         with self._database.reading() as connection:
             runs = load.runs(connection)
         return [run for run in runs if pipeline_name in (None, run.pipeline_name)]
 
-    def unfinished(self, pipeline_name: str) -> list[tuple[Execution, Run]]:
+    def unfinished(self, pipeline_name: str) -> list[tuple[Execution, PipelineRun]]:
         """The executions of a pipeline that are RUNNING, each with its run."""
         running = self.executions(pipeline_name=pipeline_name, states=(ExecutionState.RUNNING,))
         if not running:

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from stoker.artifacts import Artifact, ArtifactMap, PropertyValue
-from stoker.dsl.component import BaseComponent, UserCode
+from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters import inspect_python
 from stoker.metadata.records import Execution
+from stoker.runner.plan import StepPlan, import_paths
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.manifest import Manifest, describe
 from stoker.storage.root import manifest_file
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import definition_source, files_of
-from stoker.user_code.imports import find_module
 
 __all__ = [
     "Hit",
@@ -124,29 +124,22 @@ def _changes(before: Parts, now: Parts) -> list[str]:
 
 
 def parts_of(
-    node: BaseComponent,
-    *,
-    inputs: ArtifactMap,
-    parameters: Mapping[str, Any],
-    needs: ProcessNeeds,
-    digest: FileDigests,
-    import_paths: Sequence[str],
+    node: BaseComponent, plan: StepPlan, inputs: ArtifactMap, digest: FileDigests
 ) -> dict[str, str]:
     """Everything that a step's outputs depend on, by name."""
-    code = node.user_code(dict(parameters))
     parts = {
         "executor": node.executor_spec.class_path.rpartition("/")[2],
         "stoker": importlib.metadata.version("stoker"),
-        **_versions(needs),
-        **_code_parts(node, code, digest, import_paths),
+        **_versions(plan.needs),
+        **_code_parts(node, plan, digest),
     }
-    for name, value in parameters.items():
+    for name, value in plan.parameters.items():
         # Where the code lies does not matter, only what it says.
-        if not (code and name == "module_file" and value == code.module_file):
+        if value is None or value != plan.user_file:
             parts[f"parameter {name}"] = _digest(_as_text(value))
     for key, artifacts in inputs.items():
         parts[f"input {key}"] = _digest(_as_text([_content(one) for one in artifacts]))
-    files = node.external_files(dict(parameters))
+    files = node.external_files(dict(plan.parameters))
     if len(files) > _MANY_FILES:
         parts[f"{len(files)} data files"] = _digest(_as_text([(f, digest(f)) for f in files]))
     else:
@@ -175,23 +168,18 @@ def _versions(needs: ProcessNeeds) -> dict[str, str]:
     return versions
 
 
-def _code_parts(
-    node: BaseComponent, code: UserCode | None, digest: FileDigests, import_paths: Sequence[str]
-) -> dict[str, str]:
+def _code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests) -> dict[str, str]:
     """The user's code: the files of a module, or one definition and what it uses."""
-    if code is None:
-        return {}
-    file = code.module_file or (code.module and find_module(code.module, import_paths))
+    file = plan.user_file
     if not file or not os.path.isfile(file):
         return {}
     where, _, name = node.executor_spec.class_path.rpartition(":")
-    if where == code.module_file and not node.exec_properties.get("module_file"):
-        source = definition_source(file, name)
-        return {f"source of {name}": _digest(source)}
+    if where == file and file not in plan.parameters.values():
+        return {f"source of {name}": _digest(definition_source(file, name))}
     folder = os.path.dirname(os.path.abspath(file))
     return {
         f"file {os.path.relpath(path, folder)}": digest(path)
-        for path in files_of(file, import_paths)
+        for path in files_of(file, import_paths())
     }
 
 

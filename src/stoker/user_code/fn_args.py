@@ -5,7 +5,6 @@ import functools
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from google.protobuf import json_format
@@ -27,9 +26,16 @@ _Args = TypeVar("_Args", TrainArgs, EvalArgs)
 
 
 def get_common_fn_args(
-    input_dict: Inputs, exec_properties: Mapping[str, Any], working_dir: str | None = None
+    input_dict: Inputs,
+    exec_properties: Mapping[str, Any],
+    working_dir: str | None = None,
+    *,
+    columns_dir: str | None = None,
 ) -> FnArgs:
-    """What training and tuning have in common: the data, its schema, and how long to train."""
+    """What training and tuning have in common: the data, its schema, and how long to train.
+
+    In `columns_dir` the data accessor keeps the columns of examples that came without.
+    """
     train_args = _parse_args(exec_properties.get("train_args"), TrainArgs())
     eval_args = _parse_args(exec_properties.get("eval_args"), EvalArgs())
     examples = input_dict["examples"]
@@ -46,7 +52,7 @@ def get_common_fn_args(
         schema_file=schema_path,
         transform_graph_path=transform_graph,
         transform_output=transform_graph,
-        data_accessor=_data_accessor(working_dir),
+        data_accessor=_data_accessor(columns_dir),
         base_model=base_models[0] if base_models else None,
         base_models=base_models,
         hyperparameters=_only(input_dict, "hyperparameters", _read_hyperparameters),
@@ -62,9 +68,10 @@ def get_trainer_fn_args(
     *,
     working_dir: str,
     checkpoint_dir: str | None,
+    columns_dir: str | None = None,
 ) -> FnArgs:
     """What a Trainer's `run_fn` is told: the same, and where to write."""
-    fn_args = get_common_fn_args(inputs, parameters, working_dir)
+    fn_args = get_common_fn_args(inputs, parameters, working_dir, columns_dir=columns_dir)
     (model,) = outputs["model"]
     fn_args.serving_model_dir = serving_model_dir(model.uri)
     fn_args.eval_model_dir = eval_model_dir(model.uri)
@@ -122,19 +129,12 @@ def _count(statistics: Sequence[Artifact]) -> dict[str, int]:
     return counts
 
 
-def _data_accessor(working_dir: str | None) -> DataAccessor:
+def _data_accessor(cache_dir: str | None) -> DataAccessor:
     """Functions that can be sent to another process, and that know where to keep columns."""
-    cache_dir = _columns_dir(working_dir or "")
     return DataAccessor(
         functools.partial(_tf_dataset_factory, cache_dir),
         functools.partial(_record_batch_factory, cache_dir),
     )
-
-
-def _columns_dir(working_dir: str) -> str | None:
-    """<pipeline_root>/.stoker/columns; None if work is done elsewhere than in a pipeline."""
-    ours = [folder for folder in Path(working_dir).parents if folder.name == ".stoker"]
-    return str(ours[0] / "columns") if ours else None
 
 
 def _tf_dataset_factory(

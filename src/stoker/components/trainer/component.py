@@ -76,6 +76,7 @@ class Trainer(dsl.UserCodeComponent):
     TYPE_NAME: ClassVar = "tfx.components.trainer.component.Trainer"
     BASE_TYPE: ClassVar = "TRAIN"
     RESUMABLE: ClassVar = True
+    LOG_OUTPUT: ClassVar = "model_run"
 
     def __init__(
         self,

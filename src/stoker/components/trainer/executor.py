@@ -35,6 +35,7 @@ class GenericExecutor(BaseExecutor):
             exec_properties,
             working_dir=self._get_tmp_dir(),
             checkpoint_dir=self._context.checkpoint_dir,
+            columns_dir=self._context.columns_dir,
         )
         watched = exec_properties.get("watch", True)
         if watched and fn_args.checkpoint_dir:

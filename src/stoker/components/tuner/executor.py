@@ -41,7 +41,9 @@ class Executor(dsl.BaseExecutor):
         job = SearchJob(
             module_file=exec_properties.get("module_file"),
             path=exec_properties.get("tuner_fn"),
-            fn_args=get_common_fn_args(input_dict, exec_properties, working_dir),
+            fn_args=get_common_fn_args(
+                input_dict, exec_properties, working_dir, columns_dir=self._context.columns_dir
+            ),
         )
         watched = _search(job, _num_parallel_trials(exec_properties))
         if watched.search.best:

@@ -9,37 +9,35 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.dsl.component import Node
 from stoker.errors import StoreError
-from stoker.metadata.records import EventType, ExecutionState
-from stoker.metadata.store import Store
+from stoker.metadata.records import SKIPPED, EventType, ExecutionState
 from stoker.storage.manifest import seal
 from stoker.storage.root import Root, manifest_file, output_dir
 
-__all__ = ["Execution"]
+if TYPE_CHECKING:
+    from stoker.metadata.store import Store
+
+__all__ = ["ExecutionRecorder"]
 
 
 @dataclass(kw_only=True)
-class Execution:
-    """One execution in the store."""
+class ExecutionRecorder:
+    """Writes down one execution: how it began, and how it ended."""
 
-    store: Store
+    store: "Store"
     root: Root
+    pipeline_name: str
+    run_id: str
     node: Node
     id: int = 0
     outputs: ArtifactMap = field(default_factory=dict)
 
     def begin(
-        self,
-        *,
-        pipeline_name: str,
-        run_id: str,
-        inputs: ArtifactMap,
-        properties: Mapping[str, Any],
-        writes: bool,
+        self, inputs: ArtifactMap, properties: Mapping[str, Any], *, writes: bool = False
     ) -> None:
         """Record the execution as RUNNING; if it `writes`, with its outputs PENDING."""
 
@@ -51,8 +49,8 @@ class Execution:
             return self.outputs
 
         self.id = self.store.begin_execution(
-            pipeline_name=pipeline_name,
-            run_id=run_id,
+            pipeline_name=self.pipeline_name,
+            run_id=self.run_id,
             node_id=self.node.id,
             type_name=self.node.type_name,
             base_type=self.node.BASE_TYPE,
@@ -88,20 +86,25 @@ class Execution:
         self.store.publish(self.id, outputs, state=ExecutionState.CACHED)
         self.outputs = outputs
 
+    def skip(self, why_not: str) -> None:
+        """Record that the step is not run."""
+        self.begin({}, {SKIPPED: why_not})
+        self.store.close_execution(self.id, ExecutionState.CANCELED, f"Not run: {why_not}.")
+
     @contextlib.contextmanager
-    def closed_on_failure(self) -> Iterator[None]:
+    def close_on_failure(self) -> Iterator[None]:
         """Close the execution if what happens inside does not end well."""
         try:
             yield
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt)
             # The user's own traceback, where there is one, and what the runner says about it.
-            told = (getattr(error, "traceback", ""), str(error) or "Stopped by the user.")
+            texts = (getattr(error, "traceback", ""), str(error) or "Stopped by the user.")
             try:
                 self.store.close_execution(
                     self.id,
                     ExecutionState.CANCELED if stopped else ExecutionState.FAILED,
-                    "\n".join(filter(None, told)),
+                    "\n".join(filter(None, texts)),
                 )
             except StoreError as unrecorded:  # the next run will close it
                 error.add_note(f"This could not be recorded: {unrecorded}")

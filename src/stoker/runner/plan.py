@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is decided about every step before anything is started: its code, and its process."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stoker.dsl.component import BaseComponent, UserCode
+from stoker.dsl.pipeline import Pipeline
+from stoker.errors import StokerError
+from stoker.launchers.interpreters import resolve as resolve_python
+from stoker.task import ProcessNeeds
+from stoker.user_code.imports import find_module
+from stoker.user_code.keras_choice import choose_keras, users_environ
+from stoker.user_code.strategies import cluster_for
+
+__all__ = ["StepPlan", "find_user_file", "import_paths", "plan_steps"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPlan:
+    """What is known of a step before the run has published anything."""
+
+    parameters: Mapping[str, Any]
+    """As plain JSON; those that other steps compute are not among them yet."""
+    user_file: str | None
+    """The user's own file that the step will load, if there is one."""
+    needs: ProcessNeeds
+
+
+def plan_steps(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, StepPlan]:
+    """The plan of each step; where either Keras will do, it is that of another step."""
+    plans = {
+        node.id: _plan(node, node.spec.values(given))
+        for node in pipeline.components
+        if isinstance(node, BaseComponent)
+    }
+    keras = next((plan.needs.keras for plan in plans.values() if plan.needs.keras), None)
+    for node_id, plan in plans.items():
+        needs = plan.needs
+        if needs.tensorflow and not (needs.keras or needs.python):
+            plans[node_id] = replace(plan, needs=replace(needs, keras=keras))
+    return plans
+
+
+def find_user_file(code: UserCode | None) -> str | None:
+    """The user's own file that a step will load; None if it loads none, or it is not found."""
+    if code is None:
+        return None
+    return code.module_file or (code.module and find_module(code.module, import_paths()))
+
+
+def import_paths() -> tuple[str, ...]:
+    """Where user code finds its imports: as this program does."""
+    return tuple(path or os.getcwd() for path in sys.path)
+
+
+def _plan(node: BaseComponent, parameters: dict[str, Any]) -> StepPlan:
+    code = node.user_code(parameters)
+    file = find_user_file(code)
+    return StepPlan(parameters=parameters, user_file=file, needs=_find_needs(node, code, file))
+
+
+def _find_needs(node: BaseComponent, code: UserCode | None, file: str | None) -> ProcessNeeds:
+    """The process that a step needs; one of ours that loads no user code needs little."""
+    if code is None:
+        return ProcessNeeds(tensorflow=node.USES_TENSORFLOW, preload=node.PRELOAD)
+    paths = import_paths()
+    chosen = choose_keras(file, explicit=code.keras, environ=users_environ(), import_paths=paths)
+    if code.python:
+        return _find_needs_elsewhere(node, code.python, chosen)
+    chosen = replace(chosen, cluster=cluster_for(node.workers, file, chosen, paths))
+    if node.USES_TENSORFLOW and not chosen.tensorflow:
+        chosen = replace(chosen, tensorflow=True, keras=2, reason="its module names no Keras.")
+    return replace(chosen, preload=(*chosen.preload, *node.PRELOAD))
+
+
+def _find_needs_elsewhere(node: BaseComponent, python: str, chosen: ProcessNeeds) -> ProcessNeeds:
+    """The process of a step whose code runs in another interpreter."""
+    there = resolve_python(python)
+    if chosen.tensorflow and not there.tensorflow:
+        raise StokerError(
+            f"{node.id} needs TensorFlow, and there is none in {there.path}. Install it there, or "
+            "make an environment that has it: stoker env create tf-2.15."
+        )
+    return ProcessNeeds(
+        tensorflow=chosen.tensorflow, python=there.path, reason=f"{there}, at {there.path}"
+    )

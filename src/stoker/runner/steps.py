@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of one run. The only writer of metadata.
+
+For each step: its inputs are resolved; if nothing changed since an earlier execution, that one's
+outputs are given again; else a launcher runs the Task, and the execution is published.
+"""
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from stoker.any_python.flags import flags_of_this_program
+from stoker.artifacts import STANDARD_TYPES, Artifact, ArtifactMap, ValueArtifact, every
+from stoker.components.importer import Importer
+from stoker.components.resolver import Resolver
+from stoker.dsl.channel import Channel
+from stoker.dsl.component import BaseComponent, Node
+from stoker.dsl.conditions import Absent
+from stoker.dsl.executor import reference_to
+from stoker.dsl.parameters import substitute
+from stoker.dsl.pipeline import Pipeline
+from stoker.errors import StepFailed, StokerError
+from stoker.launchers import Launcher
+from stoker.metadata.masking import masked
+from stoker.metadata.records import ExecutionState
+from stoker.runner import cache
+from stoker.runner.plan import StepPlan, find_user_file, import_paths, plan_steps
+from stoker.runner.recorder import ExecutionRecorder
+from stoker.storage.file_digests import FileDigests
+from stoker.storage.locks import hold_dir, hold_run_lock, is_locked
+from stoker.storage.root import Root
+from stoker.task import Failure, Outcome, ProcessNeeds, Task
+from stoker.training.progress import Console
+
+if TYPE_CHECKING:
+    from stoker.metadata.store import Store
+
+__all__ = ["RunOptions", "Steps", "begin_run"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What is asked of a run, besides its pipeline."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The values of the pipeline's RuntimeParameters."""
+    force: Collection[str] = ()
+    """The steps that run even if nothing changed."""
+    fresh: bool = False
+    """Whether resumable steps start from the beginning."""
+
+
+@contextlib.contextmanager
+def begin_run(
+    pipeline: Pipeline, options: RunOptions, launcher: Launcher, console: Console
+) -> Iterator["Steps"]:
+    """A run that is recorded and holds its lock, for its steps to be run inside."""
+    given = dict(options.parameters)
+    root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
+    _check_writable(root)
+    plans = plan_steps(pipeline, given)
+    config = pipeline.store_config(root.path)
+    if not (pipeline.enable_cache and config.exists()):
+        # First of all, since importing TensorFlow takes longer than all that comes before it.
+        launcher.prepare(dict.fromkeys(plan.needs for plan in plans.values()))
+    from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
+
+    with Store(config) as store, hold_run_lock(root) as run_id:
+        steps = Steps(
+            pipeline=pipeline,
+            options=options,
+            root=root,
+            run_id=run_id,
+            store=store,
+            launcher=launcher,
+            console=console,
+            plans=plans,
+            digest=FileDigests(root.digests_file),
+        )
+        steps.close_dead_runs()
+        store.begin_run(
+            pipeline.pipeline_name,
+            run_id,
+            properties={"lock_file": root.run_lock(run_id), "root": root.path},
+        )
+        try:
+            yield steps
+        finally:
+            shutil.rmtree(root.tmp_dir(run_id), ignore_errors=True)
+
+
+def _check_writable(root: Root) -> None:
+    try:
+        os.makedirs(root.own_dir, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root.own_dir) as file:
+            file.write(bytes(1 << 18))  # a store that finds no room says less clearly why
+    except OSError as error:
+        raise StokerError(
+            f"Cannot write to the pipeline root {root.path}: {error.strerror}. Choose another "
+            "pipeline_root, or make room and give yourself the right to write there."
+        ) from error
+
+
+@dataclass(kw_only=True)
+class Steps:
+    """The steps of one run, and what they have published so far."""
+
+    pipeline: Pipeline
+    options: RunOptions
+    root: Root
+    run_id: str
+    store: "Store"
+    launcher: Launcher
+    console: Console
+    plans: Mapping[str, StepPlan]
+    digest: FileDigests
+    published: dict[str, ArtifactMap] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    alone: bool = False
+    """Whether only one step is run, those before it having had runs of their own."""
+
+    def close_dead_runs(self) -> None:
+        """Close what runs that died have left open; those whose lock is held are alive."""
+        for execution, run in self.store.unfinished(self.pipeline.pipeline_name):
+            lock_file = run.properties.get("lock_file")
+            if not (lock_file and is_locked(str(lock_file))):
+                self.store.close_execution(
+                    execution.id, ExecutionState.FAILED, "The run ended before this step did."
+                )
+
+    def run(self, node: Node) -> None:
+        """Run one step and publish what it made, unless a condition says not to."""
+        if why_not := self._find_why_not(node):
+            self._skip(node, why_not)
+            return
+        match node:
+            case Importer():
+                self._import(node)
+            case Resolver():
+                self._resolve(node)
+            case BaseComponent():
+                self._run_component(node)
+            case _:
+                raise TypeError(f"{node!r} is not a component that this runner can run.")
+
+    def _find_why_not(self, node: Node) -> str:
+        """Why a step is not to be run: a condition is false, or its inputs were not made."""
+        for channel in node.asked_channels:
+            if left_out := self._find_left_out(channel):
+                return f"{left_out} was not run"
+        for condition in node.conditions:
+            try:
+                if not condition.holds(self._get_all):
+                    return f"its condition is false: {condition}"
+            except Absent as absent:
+                return str(absent)
+            except ValueError as error:
+                raise StepFailed(f"{node.id}: its condition cannot be judged: {error}") from error
+        for key, channel in node.inputs.items():
+            needed = isinstance(node, BaseComponent) and node.spec.INPUTS[key].required
+            if needed and (left_out := self._find_left_out(channel)) and not self._get_all(channel):
+                return f"its {key!r} comes from {left_out}, which was not run"
+        return ""
+
+    def _find_left_out(self, channel: Channel) -> str:
+        """The step that should have filled a channel and was not run, if there is one."""
+        makers = [part.producer.id for part in channel.parts if part.producer]
+        return next((maker for maker in makers if maker in self.skipped), "")
+
+    def _skip(self, node: Node, why_not: str) -> None:
+        self._make_recorder(node).skip(why_not)
+        self.skipped.add(node.id)
+        self.published[node.id] = {}
+        self.console.step(f"{self._position}{node.id} not run: {why_not}")
+
+    @property
+    def _position(self) -> str:
+        return "" if self.alone else f"[{len(self.published)}/{len(self.pipeline.components)}] "
+
+    def _import(self, node: Importer) -> None:
+        given = dict(self.options.parameters)
+        artifact = node.artifact(given)
+        known = self.store.artifacts(type_name=artifact.type_name, uri=artifact.uri)
+        digest = artifact.custom_properties["content_digest"]
+        same = [old for old in known if old.custom_properties.get("content_digest") == digest]
+        with self._record(node, {}, substitute(node.exec_properties, given)) as execution:
+            if same and not node.reimport:
+                execution.refer_to({node.output_key: same[-1:]})
+            else:
+                execution.adopt({node.output_key: [artifact]})
+
+    def _resolve(self, node: Resolver) -> None:
+        candidates = {key: self._candidates(node, channel) for key, channel in node.inputs.items()}
+        found = node.resolve(candidates, self.store)
+        while damaged := {one.id: why for one in every(found) if (why := cache.changed(one))}:
+            for why in damaged.values():
+                self.console.step(f"{node.id}: passed over, because {why}")
+            candidates = {
+                key: [one for one in many if one.id not in damaged]
+                for key, many in candidates.items()
+            }
+            found = node.resolve(candidates, self.store)
+        if not any(found.values()):
+            wanted = " and ".join(channel.type_name for channel in node.inputs.values())
+            self.console.step(f"{node.id}: no {wanted} yet; the steps that want it go on without")
+        with self._record(node, {}, node.exec_properties) as execution:
+            execution.refer_to(found)
+
+    def _candidates(self, node: Resolver, channel: Channel) -> list[Artifact]:
+        """What earlier runs have published for a Resolver's channel, oldest first."""
+        producer = channel.producer.id if channel.producer else channel.producer_component_id
+        return self.store.artifacts(
+            type_name=channel.type_name,
+            pipeline_name=None if node.across_pipelines else self.pipeline.pipeline_name,
+            node_id=None if node.across_pipelines else producer,
+            output_key=channel.output_key,
+        )
+
+    def _run_component(self, node: BaseComponent) -> None:
+        inputs, plan = self._get_inputs(node), self._complete_plan(node)
+        parts: Mapping[str, str] = {}
+        if self.pipeline.enable_cache or node.RESUMABLE:
+            parts = cache.parts_of(node, plan, inputs, self.digest)
+            self.digest.save()
+        decision = self._decide(node, parts)
+        cached = parts if self.pipeline.enable_cache else {}
+        properties = {
+            **masked(plan.parameters),
+            "cache_explanation": decision.explanation,
+            "cache_parts": dict(cached),
+            "cache_key": cache.key_of(cached) if cached else "",
+        }
+        if isinstance(decision, cache.Hit):
+            with self._record(node, inputs, properties, how="cached") as execution:
+                execution.reuse(self.store.outputs(decision.execution_id))
+            return
+        with self._hold_checkpoints(node, parts) as checkpoint_dir:
+            self._launch(node, plan, inputs, properties, checkpoint_dir)
+
+    def _complete_plan(self, node: BaseComponent) -> StepPlan:
+        """A step's plan, with the parameters that other steps have computed by now."""
+        plan = self.plans[node.id]
+        if not node.spec.placeholders:
+            return plan
+        try:
+            parameters = node.spec.values(dict(self.options.parameters), self._get_all)
+        except (Absent, TypeError) as error:
+            raise StepFailed(f"{node.id}: a parameter has no value that fits: {error}") from error
+        user_file = find_user_file(node.user_code(parameters))
+        return replace(plan, parameters=parameters, user_file=user_file)
+
+    def _decide(self, node: BaseComponent, parts: Mapping[str, str]) -> cache.Hit | cache.Miss:
+        if not self.pipeline.enable_cache:
+            return cache.Miss("miss: Pipeline(enable_cache=False)")
+        if node.id in self.options.force:
+            return cache.Miss("miss: asked for with --force")
+        decision = cache.decide(
+            parts,
+            self._find_past(node, newest=10, having={"cache_key": cache.key_of(parts)}),
+            next(iter(self._find_past(node, newest=1)), None),
+            self.digest,
+        )
+        if isinstance(decision, cache.Hit):
+            wrong = cache.damage(self.store.outputs(decision.execution_id))
+            return cache.Miss(f"miss: {wrong}") if wrong else decision
+        return decision
+
+    def _find_past(self, node: Node, **wanted: Any) -> list[cache.Past]:
+        """Earlier executions of a step that ended well, newest first."""
+        executions = self.store.executions(
+            pipeline_name=self.pipeline.pipeline_name,
+            node_id=node.id,
+            states=(ExecutionState.COMPLETE,),
+            **wanted,
+        )
+        return [cache.Past.of(execution) for execution in reversed(executions)]
+
+    def _hold_checkpoints(
+        self, node: BaseComponent, parts: Mapping[str, str]
+    ) -> contextlib.AbstractContextManager[str]:
+        """Where a resumable step finds how far an earlier run of the same work was.
+
+        While another run is at the same work, this one starts anew.
+        """
+        if not node.RESUMABLE:
+            return contextlib.nullcontext("")
+        same_work = self.root.checkpoint_dir(node.id, cache.work_key_of(node, parts))
+        alone = os.path.join(self._tmp_dir(node), "checkpoints")
+        return hold_dir(same_work, otherwise=alone, fresh=self.options.fresh)
+
+    def _launch(
+        self,
+        node: BaseComponent,
+        plan: StepPlan,
+        inputs: ArtifactMap,
+        properties: Mapping[str, Any],
+        checkpoint_dir: str,
+    ) -> None:
+        self.launcher.prepare(self._list_needs_from(node))
+        self._report_process(node, plan.needs)
+        with self._record(node, inputs, properties, writes=True) as execution:
+            task = self._make_task(node, plan, inputs, execution, checkpoint_dir)
+            outcome = self.launcher.launch(task, self.console)
+            outputs = _take_outputs(node, outcome)
+            for check in node.checks:
+                task = replace(
+                    task,
+                    executor=check,
+                    outputs=outputs,
+                    needs=plan.needs.at_home(),
+                    workers=None,
+                    retries=None,
+                )
+                outputs = _take_outputs(node, self.launcher.launch(task, self.console))
+            loaded = {path: self.digest(path) for path in outcome.loaded_files}
+            execution.publish(outputs, {"loaded_files": loaded})
+
+    def _make_task(
+        self,
+        node: BaseComponent,
+        plan: StepPlan,
+        inputs: ArtifactMap,
+        execution: ExecutionRecorder,
+        checkpoint_dir: str,
+    ) -> Task:
+        beam_pipeline_args = node.beam_pipeline_args or self.pipeline.beam_pipeline_args
+        return Task(
+            pipeline_name=self.pipeline.pipeline_name,
+            run_id=self.run_id,
+            node_id=node.id,
+            execution_id=execution.id,
+            executor=node.executor_spec.class_path,
+            user_file=plan.user_file,
+            inputs=inputs,
+            outputs=execution.outputs,
+            parameters=plan.parameters,
+            artifact_classes=_find_users_artifact_classes(node),
+            tmp_dir=self._tmp_dir(node),
+            checkpoint_dir=checkpoint_dir,
+            columns_dir=self.root.columns_dir,
+            log_file=self._choose_log_file(node, execution),
+            beam_pipeline_args=tuple(beam_pipeline_args),
+            import_paths=import_paths(),
+            argv=tuple(sys.argv),
+            flags=flags_of_this_program(),
+            needs=plan.needs,
+            workers=node.workers,
+            retries=node.retries,
+        )
+
+    def _tmp_dir(self, node: Node) -> str:
+        return os.path.join(self.root.tmp_dir(self.run_id), node.id)
+
+    def _report_process(self, node: Node, needs: ProcessNeeds) -> None:
+        if needs.python:
+            self.console.step(f"{node.id}: {needs.reason}")
+        elif needs.keras and needs.reason:
+            self.console.step(f"{node.id}: Keras {needs.keras}, because {needs.reason}")
+
+    def _list_needs_from(self, node: Node) -> list[ProcessNeeds]:
+        """What this step and those after it need."""
+        rest = self.pipeline.components[self.pipeline.components.index(node) :]
+        return [self.plans[one.id].needs for one in rest if one.id in self.plans]
+
+    def _choose_log_file(self, node: BaseComponent, execution: ExecutionRecorder) -> str:
+        """A log belongs to the output that keeps it; others are with the runner's own files."""
+        if keeper := execution.outputs.get(node.LOG_OUTPUT or ""):
+            return os.path.join(keeper[0].uri, "log.txt")
+        return self.root.log_file(node.id, execution.id)
+
+    def _get_inputs(self, node: BaseComponent) -> dict[str, list[Artifact]]:
+        """What the steps before have published for each input."""
+        inputs = {}
+        for key, channel in node.inputs.items():
+            found = self._get_all(channel)
+            if not found and node.spec.INPUTS[key].required:
+                raise StepFailed(
+                    f"{node.id} needs {channel.type_name} for {key!r}, and there is none: "
+                    f"{channel!r} is empty."
+                )
+            inputs[key] = found
+        return inputs
+
+    def _get_all(self, channel: Channel) -> list[Artifact]:
+        return [one for part in channel.parts for one in self._get_artifacts(part)]
+
+    def _get_artifacts(self, channel: Channel) -> Sequence[Artifact]:
+        if channel.producer is None:
+            return [_copy_from_outside(artifact) for artifact in channel.get()]
+        return self.published[channel.producer.id].get(str(channel.output_key), [])
+
+    def _make_recorder(self, node: Node) -> ExecutionRecorder:
+        return ExecutionRecorder(
+            store=self.store,
+            root=self.root,
+            pipeline_name=self.pipeline.pipeline_name,
+            run_id=self.run_id,
+            node=node,
+        )
+
+    @contextlib.contextmanager
+    def _record(
+        self,
+        node: Node,
+        inputs: ArtifactMap,
+        properties: Mapping[str, Any],
+        *,
+        writes: bool = False,
+        how: str = "done",
+    ) -> Iterator[ExecutionRecorder]:
+        """Record an execution before it runs, and close it however it ends."""
+        started = time.monotonic()
+        execution = self._make_recorder(node)
+        execution.begin(inputs, properties, writes=writes)
+        with execution.close_on_failure():
+            yield execution
+        self.published[node.id] = execution.outputs
+        self.console.step(f"{self._position}{node.id} {how} in {time.monotonic() - started:.2f} s")
+
+
+def _copy_from_outside(artifact: Artifact) -> Artifact:
+    """A copy for this run; an id that the artifact has may be from another run's store."""
+    copied = type(artifact).from_dict({**artifact.to_dict(), "id": 0})
+    copied.uri = os.path.abspath(artifact.uri)
+    return copied
+
+
+def _find_users_artifact_classes(node: Node) -> dict[str, str]:
+    """Where the user's own artifact classes are that a step reads and writes."""
+    kinds = {channel.type for channel in (*node.inputs.values(), *node.outputs.values())}
+    return {
+        str(kind.TYPE_NAME): reference_to(kind)
+        for kind in kinds
+        if kind.TYPE_NAME not in STANDARD_TYPES
+    }
+
+
+def _take_outputs(node: Node, outcome: Outcome) -> dict[str, list[Artifact]]:
+    """The outputs, with what the executor said about them; raises if it failed."""
+    if outcome.canceled:
+        raise KeyboardInterrupt
+    if outcome.failure:
+        raise _make_error(node, outcome.failure)
+    result = {}
+    for key, records in outcome.outputs.items():
+        artifacts = [node.outputs[key].type.from_dict(record) for record in records]
+        # A value that the function did not return has no file.
+        result[key] = [
+            one
+            for one in artifacts
+            if not isinstance(one, ValueArtifact) or os.path.exists(one.uri)
+        ]
+    return result
+
+
+def _make_error(node: Node, failure: Failure) -> StepFailed:
+    """The user's own traceback is shown first, then what the runner has to say."""
+    message = failure.message
+    if failure.traceback:
+        print(failure.traceback.rstrip(), file=sys.stderr, flush=True)
+        message = message.strip().partition("\n")[0]  # the rest of it has just been printed
+    text = f"{node.id} failed: {failure.kind}: {message}\n{failure.hint}"
+    return StepFailed(text.rstrip(), failure.traceback)
