@@ -167,3 +167,14 @@ def test_reading_imports_loads_no_tensorflow(write, run_python):
         assert not {{"tensorflow", "keras", "numpy", "tensorflow_transform"}} & set(sys.modules)
         """
     )
+
+
+def test_a_file_is_read_again_only_after_a_change(write):
+    module = write("module.py", "import helper")
+    first = scan(module)
+    assert scan(module) is first
+    write("helper.py", "import numpy")
+    second = scan(module)
+    assert [Path(file).name for file in second.files] == ["helper.py", "module.py"]
+    write("helper.py", "import numpy.random")
+    assert scan(module).third_party == ("numpy.random",)

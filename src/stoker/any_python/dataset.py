@@ -55,12 +55,12 @@ def tf_dataset_factory(file_pattern: Any, options: Any, schema: Any = None) -> A
     if label_key is not None and label_key not in spec:
         raise ValueError(f"label_key {label_key!r} is not in the schema: {sorted(spec)}.")
 
-    def parsed(records: Any) -> Any:
+    def parse(records: Any) -> Any:
         tensors = tf.io.parse_example(records, spec)
         return tensors if label_key is None else (tensors, tensors.pop(label_key))
 
-    dataset = _batched_records(file_pattern, options).map(
-        parsed, num_parallel_calls=options.parser_num_threads
+    dataset = _read_batches(file_pattern, options).map(
+        parse, num_parallel_calls=options.parser_num_threads
     )
     return dataset.prefetch(options.prefetch_buffer_size)
 
@@ -77,7 +77,7 @@ def record_batch_factory(file_pattern: Any, options: Any, schema: Any = None) ->
             "read the examples with data_accessor.tf_dataset_factory."
         ) from error
     decoder = example_coder.ExamplesToRecordBatchDecoder(schema and schema.SerializeToString())
-    batches = _batched_records(file_pattern, options)
+    batches = _read_batches(file_pattern, options)
     if tf.executing_eagerly():
         return (decoder.DecodeBatch(list(batch.numpy())) for batch in batches)
     return (decoder.DecodeBatch(list(batch)) for batch in _read_in_a_session(batches))
@@ -88,12 +88,12 @@ def feature_spec(schema: Any) -> dict[str, Any]:
     try:
         from tensorflow_transform.tf_metadata import schema_utils
     except ImportError:
-        return _simple_feature_spec(schema)
+        return _make_feature_spec(schema)
     spec: dict[str, Any] = schema_utils.schema_as_feature_spec(schema).feature_spec
     return spec
 
 
-def _simple_feature_spec(schema: Any) -> dict[str, Any]:
+def _make_feature_spec(schema: Any) -> dict[str, Any]:
     """Dense tensors of features with a shape that are always there, sparse ones of the others."""
     import tensorflow as tf
 
@@ -114,11 +114,11 @@ def _simple_feature_spec(schema: Any) -> dict[str, Any]:
     return spec
 
 
-def _batched_records(file_pattern: Any, options: Any) -> Any:
+def _read_batches(file_pattern: Any, options: Any) -> Any:
     """Batches of serialized examples."""
     import tensorflow as tf
 
-    files = _matching_files(file_pattern)
+    files = _find_files(file_pattern)
     compression = ["GZIP" if _is_gzip(path) else "" for path in files]
     dataset = tf.data.Dataset.from_tensor_slices((files, compression))
     if options.shuffle:
@@ -132,7 +132,7 @@ def _batched_records(file_pattern: Any, options: Any) -> Any:
     return dataset.batch(options.batch_size, drop_remainder=drop)
 
 
-def _matching_files(file_pattern: Any) -> list[str]:
+def _find_files(file_pattern: Any) -> list[str]:
     patterns: Iterable[str] = [file_pattern] if isinstance(file_pattern, str) else file_pattern
     found = sorted({path for pattern in patterns for path in glob.glob(pattern)})
     if not found:

@@ -51,21 +51,23 @@ def EvalInputReceiver(
         raise ValueError("EvalInputReceiver(iterator_initializer=…) needs input_refs too.")
     if input_refs is None:
         input_refs = tf.range(tf.size(receiver_tensors["examples"]))
-    told = {
-        **_below("inputs", receiver_tensors),
-        **_below("features", features),
-        **({} if labels is None else _below("labels", labels)),
+    tensors_by_name = {
+        **_prefix_names("inputs", receiver_tensors),
+        **_prefix_names("features", features),
+        **({} if labels is None else _prefix_names("labels", labels)),
         "input_refs": input_refs,
         "tfma/version": tf.constant(_LAYOUT),
     }
     if iterator_initializer:
-        told["iterator_initializer"] = tf.constant(iterator_initializer)
+        tensors_by_name["iterator_initializer"] = tf.constant(iterator_initializer)
     # TFMA feeds the tensors of the signature; fed ones that the model itself reads would be
     # computed twice, so the model reads copies.
     features = tf.nest.map_structure(_copy, features)
     if labels is None:
-        return export.UnsupervisedInputReceiver(features, told)
-    return export.SupervisedInputReceiver(features, tf.nest.map_structure(_copy, labels), told)
+        return export.UnsupervisedInputReceiver(features, tensors_by_name)
+    return export.SupervisedInputReceiver(
+        features, tf.nest.map_structure(_copy, labels), tensors_by_name
+    )
 
 
 def _copy(tensor: Any) -> Any:
@@ -77,7 +79,7 @@ def _copy(tensor: Any) -> Any:
     return tf.identity(tensor)
 
 
-def _below(prefix: str, tensors: Any) -> dict[str, Any]:
+def _prefix_names(prefix: str, tensors: Any) -> dict[str, Any]:
     if not isinstance(tensors, Mapping):
         return {prefix: tensors}
     return {f"{prefix}/{name}": tensor for name, tensor in tensors.items()}

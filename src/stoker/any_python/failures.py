@@ -25,12 +25,12 @@ def describe(error: BaseException, *, ours: str = HERE, hint: str = "") -> dict[
     return {
         "kind": type(error).__name__,
         "message": str(error) or type(error).__name__,
-        "traceback": _users_traceback(error, ours),
+        "traceback": _format_users_traceback(error, ours),
         "hint": hint,
     }
 
 
-def _users_traceback(error: BaseException, ours: str) -> str:
+def _format_users_traceback(error: BaseException, ours: str) -> str:
     """The traceback from the first line that is not ours; none for errors that we raise for users.
 
     A syntax error has no frame in the user's file, but its text names the file and the line.

@@ -22,10 +22,10 @@ def flags_of_this_program() -> FlagArguments | None:
 
     What a program sets without a command line counts too: `logging.set_verbosity` sets a flag.
     """
-    flags = _flags()
+    flags = _find_flags()
     changed = [name for name in flags or () if _is_set(name, flags[name])]
     if changed or (flags is not None and flags.is_parsed()):
-        return {name: _arguments(flags[name]) for name in changed}
+        return {name: _make_arguments(flags[name]) for name in changed}
     return None
 
 
@@ -37,14 +37,14 @@ def take_over_flags(arguments: FlagArguments | None) -> None:
 
 def fill_in_flags() -> None:
     """Set the flags that were defined since the last call, by a file that was loaded."""
-    flags = _flags()
+    flags = _find_flags()
     if flags is None or _taken_over is None:
         return
     new = [name for name in _taken_over if name in flags and flags[name].using_default_value]
     flags([sys.argv[0], *(argument for name in new for argument in _taken_over[name])])
 
 
-def _flags() -> Any:
+def _find_flags() -> Any:
     """The flags of this process; None if nothing has imported absl's."""
     absl_flags = sys.modules.get("absl.flags")
     return absl_flags and absl_flags.FLAGS
@@ -55,7 +55,7 @@ def _is_set(name: str, flag: Any) -> bool:
     return name == flag.name and not flag.using_default_value
 
 
-def _arguments(flag: Any) -> list[str]:
+def _make_arguments(flag: Any) -> list[str]:
     """`--name=value`, once for each value; nothing for None, which has no argument."""
     option = f"--{flag.name}="
     first, *more = flag.serialize().split(f"\n{option}")

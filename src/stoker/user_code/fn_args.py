@@ -39,25 +39,26 @@ def get_common_fn_args(
     train_args = _parse_args(exec_properties.get("train_args"), TrainArgs())
     eval_args = _parse_args(exec_properties.get("eval_args"), EvalArgs())
     examples = input_dict["examples"]
-    schema_path = _only(input_dict, "schema", only_file)
-    transform_graph = _only(input_dict, "transform_graph", str)
+    schema_path = _read_only_artifact(input_dict, "schema", only_file)
+    transform_graph = _read_only_artifact(input_dict, "transform_graph", str)
     base_models = [serving_model_path(model.uri) for model in input_dict.get("base_model") or ()]
     return FnArgs(
         working_dir=working_dir,
-        train_files=_patterns(examples, train_args.splits or ["train"]),
-        eval_files=_patterns(examples, eval_args.splits or ["eval"]),
+        train_files=_make_patterns(examples, train_args.splits or ["train"]),
+        eval_files=_make_patterns(examples, eval_args.splits or ["eval"]),
         train_steps=train_args.num_steps or None,
         eval_steps=eval_args.num_steps or None,
         schema_path=schema_path,
         schema_file=schema_path,
         transform_graph_path=transform_graph,
         transform_output=transform_graph,
-        data_accessor=_data_accessor(columns_dir),
+        data_accessor=_make_data_accessor(columns_dir),
         base_model=base_models[0] if base_models else None,
         base_models=base_models,
-        hyperparameters=_only(input_dict, "hyperparameters", _read_hyperparameters),
+        hyperparameters=_read_only_artifact(input_dict, "hyperparameters", _read_hyperparameters),
         custom_config=_read_custom_config(exec_properties.get("custom_config")),
-        num_examples=_only(input_dict, "statistics", str) and _count(input_dict["statistics"]),
+        num_examples=_read_only_artifact(input_dict, "statistics", str)
+        and _count_examples(input_dict["statistics"]),
     )
 
 
@@ -88,11 +89,11 @@ def _parse_args(given: Any, message: _Args) -> _Args:
     return json_format.Parse(given or "{}", message)
 
 
-def _patterns(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
+def _make_patterns(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
     return [os.path.join(uri, "*") for split in splits for uri in get_split_uris(examples, split)]
 
 
-def _only(input_dict: Inputs, key: str, read: Callable[[str], Any]) -> Any:
+def _read_only_artifact(input_dict: Inputs, key: str, read: Callable[[str], Any]) -> Any:
     """`read` of the only artifact under `key`; None if there is none."""
     artifacts = input_dict.get(key) or ()
     if len(artifacts) > 1:
@@ -119,7 +120,7 @@ def _read_custom_config(text: str | None) -> dict[str, Any]:
     return config
 
 
-def _count(statistics: Sequence[Artifact]) -> dict[str, int]:
+def _count_examples(statistics: Sequence[Artifact]) -> dict[str, int]:
     from stoker.statistics.compute import STATISTICS_FILE, read_statistics
 
     counts = {}
@@ -129,7 +130,7 @@ def _count(statistics: Sequence[Artifact]) -> dict[str, int]:
     return counts
 
 
-def _data_accessor(cache_dir: str | None) -> DataAccessor:
+def _make_data_accessor(cache_dir: str | None) -> DataAccessor:
     """Functions that can be sent to another process, and that know where to keep columns."""
     return DataAccessor(
         functools.partial(_tf_dataset_factory, cache_dir),

@@ -15,17 +15,14 @@ from importlib.machinery import ModuleSpec, PathFinder
 
 from stoker.any_python.modules import is_installed, package_of
 
-__all__ = [
-    "ModuleImports",
-    "find_module",
-    "import_statements",
-    "scan",
-]
+__all__ = ["ModuleImports", "find_module", "import_statements", "scan"]
 
 _OURS = frozenset({"stoker", "tfx"})
 _STANDARD = sys.stdlib_module_names | {"__main__"}
 
 ImportStatement = ast.Import | ast.ImportFrom
+Stamps = Mapping[str, tuple[int, int] | None]
+"""When files and folders were last changed, and their sizes; None for one that is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +51,24 @@ def scan(module_file: str | os.PathLike[str], import_paths: Sequence[str] = ()) 
     A file that is missing or does not parse is not an error here: the worker that imports it raises
     the user's own error, with the user's own line.
     """
-    importlib.invalidate_caches()
-    scanner = _Scanner(os.path.abspath(module_file), import_paths)
-    scanner.read(_Source(scanner.module_file, scanner.package))
-    if scanner.package:
-        scanner.follow(scanner.package)
-    return ModuleImports(
-        files=tuple(sorted(scanner.files)),
-        third_party=tuple(scanner.third_party),
-        trees=scanner.trees,
-    )
+    key = (os.path.abspath(module_file), *import_paths, *sys.path)
+    known = _scans.get(key)
+    if known is None or known[1] != {path: _stamp(path) for path in known[1]}:
+        scanner = _Scanner(key[0], import_paths)
+        known = _scans[key] = scanner.scan(), scanner.stamps
+    return known[0]
+
+
+_scans: dict[tuple[str, ...], tuple[ModuleImports, Stamps]] = {}
+"""What was found, by the file and the places searched; good until a file or folder changes."""
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def find_module(dotted_name: str, import_paths: Sequence[str] = ()) -> str | None:
@@ -75,10 +80,10 @@ def find_module(dotted_name: str, import_paths: Sequence[str] = ()) -> str | Non
 
 def import_statements(tree: ast.Module) -> list[ImportStatement]:
     """The import statements that can run, in source order: not those under TYPE_CHECKING."""
-    return list(_running_imports(tree))
+    return list(_walk_imports(tree))
 
 
-def _running_imports(node: ast.AST) -> Iterator[ImportStatement]:
+def _walk_imports(node: ast.AST) -> Iterator[ImportStatement]:
     children: Sequence[ast.AST] = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.If) and _is_type_checking(node.test):
         children = node.orelse
@@ -86,7 +91,7 @@ def _running_imports(node: ast.AST) -> Iterator[ImportStatement]:
         if isinstance(child, ImportStatement):
             yield child
         else:
-            yield from _running_imports(child)
+            yield from _walk_imports(child)
 
 
 def _is_type_checking(test: ast.expr) -> bool:
@@ -104,11 +109,28 @@ class _Scanner:
         self.files: set[str] = set()
         self.third_party: dict[str, None] = {}
         self.trees: dict[str, ast.Module] = {}
+        self.stamps: dict[str, tuple[int, int] | None] = {}
         self._local_paths = [os.path.dirname(module_file), root, *import_paths]
         self._installed_paths = [*import_paths, *sys.path]
 
+    def scan(self) -> ModuleImports:
+        """Read the module file, what it reaches, and the package that it is in."""
+        importlib.invalidate_caches()
+        for folder in self._local_paths:
+            self.stamps[folder] = _stamp(folder)
+        self.read(_Source(self.module_file, self.package))
+        if self.package:
+            self.follow(self.package)
+        return ModuleImports(
+            files=tuple(sorted(self.files)),
+            third_party=tuple(self.third_party),
+            trees=self.trees,
+        )
+
     def read(self, source: _Source) -> None:
         """Read a file, unless that was done, and follow its imports."""
+        for place in (source.path, os.path.dirname(source.path)):
+            self.stamps.setdefault(place, _stamp(place))
         if source.path in self.files or not os.path.isfile(source.path):
             return
         self.files.add(source.path)
@@ -117,7 +139,7 @@ class _Scanner:
             return
         self.trees[source.path] = tree
         for statement in import_statements(tree):
-            for name in _imported_names(statement, source.package):
+            for name in _list_names(statement, source.package):
                 self.follow(name)
 
     def follow(self, dotted_name: str) -> None:
@@ -164,7 +186,7 @@ def _parse(path: str) -> ast.Module | None:
             return None
 
 
-def _imported_names(statement: ImportStatement, package: str) -> list[str]:
+def _list_names(statement: ImportStatement, package: str) -> list[str]:
     """The dotted names that a statement may import; `from a import b` may mean `a.b` or `a`."""
     if isinstance(statement, ast.Import):
         return [alias.name for alias in statement.names]

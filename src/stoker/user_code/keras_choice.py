@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from stoker.task import ProcessNeeds
@@ -81,12 +80,9 @@ _FIT_METHODS = frozenset({"fit", "evaluate", "predict"})
 _FIT_KEYWORDS = frozenset({"workers", "use_multiprocessing", "max_queue_size"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A line in a user's file that speaks for one Keras."""
-
-    line: int
-    what: str
+Keras = Literal[2, 3]
+Sign = tuple[int, str]
+"""A line in a user's file that speaks for one Keras, and what it does."""
 
 
 def uses_keras_2(environ: Mapping[str, str]) -> bool:
@@ -126,79 +122,78 @@ def choose_keras(
     `explicit` wins, then the user's own TF_USE_LEGACY_KERAS, in the module or in `environ`, then
     what the module and the local files it imports use.
     """
-    if explicit not in (None, 2, 3):
-        raise ValueError(
-            f"keras must be 2 or 3, got {explicit!r}. Leave it out to let Stoker choose."
-        )
+    wanted = _check_explicit(explicit)
     if module_file is None:
-        return _without_module(explicit)
+        if wanted is None:
+            return ProcessNeeds(reason="There is no module file.")
+        reason = f"keras={wanted} was given."
+        return ProcessNeeds(tensorflow=True, keras=wanted, reason=reason, preload=("tensorflow",))
     imports = scan(module_file, import_paths)
-    files = _read_files(os.path.abspath(module_file), imports)
-    backend = _other_backend(files, environ)
-    keras, reason = _decide(os.path.basename(module_file), files, explicit, environ)
-    without = keras is None or (keras == 3 and backend and not _uses_tensorflow(files))
+    folder, name = os.path.split(os.path.abspath(module_file))
+    files = [_UserFile(_name_from(folder, path), tree) for path, tree in imports.trees.items()]
+    keras, reason = _decide(name, files, wanted, environ)
+    on_tensorflow = keras is not None and not (
+        keras == 3 and _has_other_backend(files, environ) and not _uses_tensorflow(files)
+    )
     return ProcessNeeds(
-        tensorflow=not without,
+        tensorflow=on_tensorflow,
         keras=keras,
         reason=reason,
-        preload=_preload(imports, tensorflow=not without),
+        preload=_choose_preload(imports, tensorflow=on_tensorflow),
         estimators=any(file.uses_estimators() for file in files),
     )
 
 
-def _without_module(explicit: int | None) -> ProcessNeeds:
-    if explicit is None:
-        return ProcessNeeds(reason="There is no module file.")
-    keras: Literal[2, 3] = 2 if explicit == 2 else 3
-    return ProcessNeeds(
-        tensorflow=True, keras=keras, reason=_said_so(keras), preload=("tensorflow",)
-    )
+def _check_explicit(keras: int | None) -> Keras | None:
+    if keras not in (None, 2, 3):
+        raise ValueError(f"keras must be 2 or 3, got {keras!r}. Leave it out to let Stoker choose.")
+    return None if keras is None else 2 if keras == 2 else 3
 
 
-def _said_so(keras: int) -> str:
-    return f"keras={keras} was given."
+def _name_from(folder: str, path: str) -> str:
+    """A path as the user would name it: from the module's folder on where it lies below it."""
+    relative = os.path.relpath(path, folder)
+    return os.path.basename(path) if relative.startswith(os.pardir) else relative
 
 
 def _decide(
-    name: str, files: Sequence["_UserFile"], explicit: int | None, environ: Mapping[str, str]
-) -> tuple[Literal[2, 3] | None, str]:
+    name: str, files: Sequence["_UserFile"], wanted: Keras | None, environ: Mapping[str, str]
+) -> tuple[Keras | None, str]:
     """The Keras that the module needs, or None for no TensorFlow at all, and why."""
-    if explicit:
-        return (2 if explicit == 2 else 3), _said_so(explicit)
+    if wanted:
+        return wanted, f"keras={wanted} was given."
     if not any(file.reaches(_TENSORFLOW_MODULES) for file in files):
         return None, f"{name} reaches neither TensorFlow nor Keras."
-    if own := _own_variable(files, environ):
+    if own := _find_own_variable(files, environ):
         return own
     for file in files:
-        if seen := file.first(file.signs_of_keras_2()):
-            return 2, f"{seen}."
+        if place := file.first(file.signs_of_keras_2()):
+            return 2, f"{place}."
     for file in files:
-        if seen := file.first(file.signs_of_keras_3()):
-            return 3, f"{seen}, and nothing uses tf.keras."
+        if place := file.first(file.signs_of_keras_3()):
+            return 3, f"{place}, and nothing uses tf.keras."
     return 2, f"{name} names no Keras, and code written for TFX expects Keras 2."
 
 
-def _own_variable(
+def _find_own_variable(
     files: Sequence["_UserFile"], environ: Mapping[str, str]
-) -> tuple[Literal[2, 3], str] | None:
+) -> tuple[Keras, str] | None:
     for file in files:
-        for line, value in file.variables_set(KERAS_VARIABLE, environ):
-            return _legacy_or_not(value), f"{file.shown}:{line} sets {KERAS_VARIABLE}={value}."
+        for line, value in file.find_assignments(KERAS_VARIABLE, environ):
+            return _read_variable(value), f"{file.name}:{line} sets {KERAS_VARIABLE}={value}."
     if value := environ.get(KERAS_VARIABLE, ""):
-        return _legacy_or_not(value), f"{KERAS_VARIABLE}={value} is set in the environment."
+        return _read_variable(value), f"{KERAS_VARIABLE}={value} is set in the environment."
     return None
 
 
-def _legacy_or_not(value: str) -> Literal[2, 3]:
+def _read_variable(value: str) -> Keras:
     return 2 if value in _MEANS_LEGACY else 3
 
 
-def _other_backend(files: Sequence["_UserFile"], environ: Mapping[str, str]) -> bool:
+def _has_other_backend(files: Sequence["_UserFile"], environ: Mapping[str, str]) -> bool:
     """Whether Keras 3 is to run on something else than TensorFlow."""
-    values = [
-        value for file in files for _, value in file.variables_set(_BACKEND_VARIABLE, environ)
-    ]
-    values.append(environ.get(_BACKEND_VARIABLE, ""))
+    lines = (line for file in files for line in file.find_assignments(_BACKEND_VARIABLE, environ))
+    values = [*(value for _, value in lines), environ.get(_BACKEND_VARIABLE, "")]
     return next(filter(None, values), "tensorflow") != "tensorflow"
 
 
@@ -208,34 +203,23 @@ def _uses_tensorflow(files: Sequence["_UserFile"]) -> bool:
     return any(file.reaches(beyond_keras) for file in files)
 
 
-def _preload(imports: ModuleImports, *, tensorflow: bool) -> tuple[str, ...]:
+def _choose_preload(imports: ModuleImports, *, tensorflow: bool) -> tuple[str, ...]:
     """What the fork server imports early: TensorFlow first, then as the module does."""
     # What is built on Keras waits, without TensorFlow, for the module to choose the backend.
-    wanted = [
+    early = [
         name
         for name in imports.third_party
         if name.partition(".")[0] not in _NEVER_EARLY
         and (tensorflow or not name.startswith("keras"))
     ]
-    return tuple(dict.fromkeys([*(["tensorflow"] if tensorflow else []), *wanted]))
-
-
-def _read_files(module_file: str, imports: ModuleImports) -> list["_UserFile"]:
-    folder = os.path.dirname(module_file)
-    return [_UserFile(_shown(path, folder), tree) for path, tree in imports.trees.items()]
-
-
-def _shown(path: str, folder: str) -> str:
-    """A path as the user would name it: from the module's folder on where it lies below it."""
-    relative = os.path.relpath(path, folder)
-    return os.path.basename(path) if relative.startswith(os.pardir) else relative
+    return tuple(dict.fromkeys([*(["tensorflow"] if tensorflow else []), *early]))
 
 
 class _UserFile:
     """One parsed file, and what its names stand for."""
 
-    def __init__(self, shown: str, tree: ast.Module) -> None:
-        self.shown = shown
+    def __init__(self, name: str, tree: ast.Module) -> None:
+        self.name = name
         self._tree = tree
         self._bound: dict[str, str] = {}
         self._imported: list[tuple[int, str]] = []
@@ -245,51 +229,53 @@ class _UserFile:
     def _note(self, statement: ast.Import | ast.ImportFrom) -> None:
         if isinstance(statement, ast.Import):
             for alias in statement.names:
-                self._imported.append((statement.lineno, _plain(alias.name)))
+                self._imported.append((statement.lineno, _drop_version(alias.name)))
                 top = alias.name.partition(".")[0]
                 self._bound[alias.asname or top] = alias.name if alias.asname else top
         elif not statement.level:
             for alias in statement.names:
                 name = f"{statement.module}.{alias.name}"
-                self._imported.append((statement.lineno, _plain(name)))
+                self._imported.append((statement.lineno, _drop_version(name)))
                 self._bound[alias.asname or alias.name] = name
 
     def reaches(self, modules: Sequence[str]) -> bool:
         """Whether the file imports one of `modules` or something in them."""
-        return any(_is_in(name, modules) for _, name in self._imported)
+        return any(_find_in(name, modules) for _, name in self._imported)
 
-    def signs_of_keras_2(self) -> Iterator[_Seen]:
+    def signs_of_keras_2(self) -> Iterator[Sign]:
         """What only works, or means something else, with Keras 2."""
         for line, name in self._imported:
-            if found := _is_in(name, _KERAS_2_MODULES):
-                yield _Seen(line, f"imports {found}")
-            elif _is_in(name, ("keras",)) and _has_idiom(name):
-                yield _Seen(line, f"imports {name}")
+            if found := _find_in(name, _KERAS_2_MODULES):
+                yield (line, f"imports {found}")
+            elif _find_in(name, ("keras",)) and _has_idiom(name):
+                yield (line, f"imports {name}")
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Attribute):
-                yield from self._in_attribute(node)
+                yield from self._judge_attribute(node)
             elif isinstance(node, ast.Call):
-                yield from self._in_call(node)
+                yield from self._judge_call(node)
 
-    def signs_of_keras_3(self) -> Iterator[_Seen]:
+    def signs_of_keras_3(self) -> Iterator[Sign]:
         """The imports of Keras by its own name."""
         for line, name in self._imported:
-            if found := _is_in(name, _KERAS_3_MODULES):
-                yield _Seen(line, f"imports {found}")
+            if found := _find_in(name, _KERAS_3_MODULES):
+                yield (line, f"imports {found}")
 
     def uses_estimators(self) -> bool:
         """Whether the file imports or names Estimators."""
         attributes = (node for node in ast.walk(self._tree) if isinstance(node, ast.Attribute))
         return self.reaches(_ESTIMATOR_MODULES) or any(
-            _is_in(self._meaning(_dotted(node)), _ESTIMATOR_MODULES) for node in attributes
+            _find_in(self._resolve(_join_dotted(node)), _ESTIMATOR_MODULES) for node in attributes
         )
 
-    def first(self, seen: Iterator[_Seen]) -> str:
-        """The first of what was seen, with its place, or an empty string."""
-        found = min(seen, key=lambda one: one.line, default=None)
-        return f"{self.shown}:{found.line} {found.what}" if found else ""
+    def first(self, signs: Iterator[Sign]) -> str:
+        """The first sign with its place, or an empty string."""
+        found = min(signs, key=lambda sign: sign[0], default=None)
+        return f"{self.name}:{found[0]} {found[1]}" if found else ""
 
-    def variables_set(self, variable: str, environ: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    def find_assignments(
+        self, variable: str, environ: Mapping[str, str]
+    ) -> Iterator[tuple[int, str]]:
         """The line and the value where the file sets an environment variable to a constant."""
         for node in ast.walk(self._tree):
             match node:
@@ -304,31 +290,31 @@ class _UserFile:
                 ) if name == variable and variable not in environ:
                     yield node.lineno, value
 
-    def _in_attribute(self, node: ast.Attribute) -> Iterator[_Seen]:
-        written = _dotted(node)
-        meant = self._meaning(written)
-        if _is_in(meant, _KERAS_2_MODULES) == meant:
-            yield _Seen(node.lineno, f"uses {written}")
+    def _judge_attribute(self, node: ast.Attribute) -> Iterator[Sign]:
+        written = _join_dotted(node)
+        meant = self._resolve(written)
+        if _find_in(meant, _KERAS_2_MODULES) == meant:
+            yield (node.lineno, f"uses {written}")
         elif self._may_be_keras(meant) and _has_idiom(meant):
-            yield _Seen(node.lineno, f"uses {written.removeprefix('?.')}")
+            yield (node.lineno, f"uses {written.removeprefix('?.')}")
 
-    def _in_call(self, node: ast.Call) -> Iterator[_Seen]:
-        written = _dotted(node.func)
-        if not self._may_be_keras(self._meaning(written)):
+    def _judge_call(self, node: ast.Call) -> Iterator[Sign]:
+        written = _join_dotted(node.func)
+        if not self._may_be_keras(self._resolve(written)):
             return
         name = written.rpartition(".")[2]
         keywords = {keyword.arg for keyword in node.keywords if keyword.arg}
         if "save_format" in keywords:
-            yield _Seen(node.lineno, "uses save_format=")
+            yield (node.lineno, "uses save_format=")
         elif name in _OPTIMIZERS and "lr" in keywords:
-            yield _Seen(node.lineno, f"uses {name}(lr=…)")
+            yield (node.lineno, f"uses {name}(lr=…)")
         elif name in _FIT_METHODS and (found := sorted(keywords & _FIT_KEYWORDS)):
-            yield _Seen(node.lineno, f"uses {name}({found[0]}=…)")
+            yield (node.lineno, f"uses {name}({found[0]}=…)")
 
-    def _meaning(self, written: str) -> str:
+    def _resolve(self, written: str) -> str:
         """A dotted name with its import alias followed."""
         first, dot, rest = written.partition(".")
-        return _plain(self._bound.get(first, first) + dot + rest)
+        return _drop_version(self._bound.get(first, first) + dot + rest)
 
     def _may_be_keras(self, meant: str) -> bool:
         """Whether a name is in Keras or TensorFlow, or a variable that may come from there."""
@@ -337,19 +323,19 @@ class _UserFile:
         return first in ("keras", "tensorflow", "tf_keras") or first not in imported
 
 
-def _dotted(node: ast.expr) -> str:
+def _join_dotted(node: ast.expr) -> str:
     """An attribute chain as it is written; what it starts from is `?` unless it is a name."""
     if isinstance(node, ast.Attribute):
-        return f"{_dotted(node.value)}.{node.attr}"
+        return f"{_join_dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else "?"
 
 
-def _plain(name: str) -> str:
+def _drop_version(name: str) -> str:
     """A dotted name without TensorFlow's version folders."""
     return re.sub(r"^tensorflow(\.compat\.v[12]|\._api\.v[12])+(?=\.|$)", "tensorflow", name)
 
 
-def _is_in(name: str, modules: Sequence[str]) -> str:
+def _find_in(name: str, modules: Sequence[str]) -> str:
     """The one of `modules` that `name` is or lies in, or an empty string."""
     return next((m for m in modules if name == m or name.startswith(f"{m}.")), "")
 

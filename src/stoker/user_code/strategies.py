@@ -34,37 +34,38 @@ def cluster_for(
     """What the processes of `workers` are to each other; ValueError if that cannot work."""
     if workers is None or not workers.is_group:
         return None
-    trees = scan(module_file, import_paths).trees.values() if module_file else ()
-    name = os.path.basename(module_file or "the module")
-    said = {word for tree in trees for word in _words(tree)}
-    cluster = _cluster(said, workers, needs)
-    if why_not := _why_not(cluster, said, workers, needs):
-        raise ValueError(f"{_shown(workers)} with {name}: {why_not}")
+    trees = list(scan(module_file, import_paths).trees.values()) if module_file else []
+    words = {word for tree in trees for word in _collect_words(tree)}
+    cluster = _choose_cluster(words, workers, needs)
+    why_not = _explain_refusal(cluster, words, workers, needs)
     if cluster == "all-reduce" and needs.keras == 3 and any(map(_asks_for_xla, trees)):
-        raise ValueError(
-            f"{_shown(workers)} with {name}: jit_compile=True does not work across processes with "
-            "Keras 3. Leave it out, or use Keras 2: Trainer(keras=2)."
+        why_not = why_not or (
+            "jit_compile=True does not work across processes with Keras 3. Leave it out, or use "
+            "Keras 2: Trainer(keras=2)."
         )
+    if why_not:
+        servers = f", ps={workers.ps}" if workers.ps else ""
+        name = os.path.basename(module_file or "the module")
+        raise ValueError(f"Workers({workers.count}{servers}) with {name}: {why_not}")
     return cluster
 
 
-def _shown(workers: Workers) -> str:
-    return f"Workers({workers.count}{f', ps={workers.ps}' if workers.ps else ''})"
-
-
-def _cluster(said: set[str], workers: Workers, needs: ProcessNeeds) -> Cluster | None:
+def _choose_cluster(words: set[str], workers: Workers, needs: ProcessNeeds) -> Cluster | None:
     if needs.estimators:
         return "estimator"
-    if said & _SERVERS and (workers.ps or not said & _ALL_REDUCE):
+    if words & _SERVERS and (workers.ps or not words & _ALL_REDUCE):
         return "servers"
-    if said & _ALL_REDUCE:
+    if words & _ALL_REDUCE:
         return "all-reduce"
-    return "own" if _OWN in said else None
+    return "own" if _OWN in words else None
 
 
-def _why_not(cluster: Cluster | None, said: set[str], workers: Workers, needs: ProcessNeeds) -> str:
+def _explain_refusal(
+    cluster: Cluster | None, words: set[str], workers: Workers, needs: ProcessNeeds
+) -> str:
+    """Why the workers cannot form the cluster, and what works; empty if they can."""
     if cluster is None:
-        return _no_strategy(said, workers)
+        return _ask_for_strategy(words, workers)
     if cluster == "servers" and needs.keras == 3:
         return (
             "ParameterServerStrategy does not work with Keras 3. Use Keras 2: Trainer(keras=2), or "
@@ -84,8 +85,8 @@ def _why_not(cluster: Cluster | None, said: set[str], workers: Workers, needs: P
     return ""
 
 
-def _no_strategy(said: set[str], workers: Workers) -> str:
-    found = next(iter(sorted(said & _ONE_PROCESS)), "no strategy")
+def _ask_for_strategy(words: set[str], workers: Workers) -> str:
+    found = next(iter(sorted(words & _ONE_PROCESS)), "no strategy")
     return (
         f"it names {found}, and would train {workers.count} separate models. Create "
         "tf.distribute.MultiWorkerMirroredStrategy(), and build and compile the model in its "
@@ -94,7 +95,7 @@ def _no_strategy(said: set[str], workers: Workers) -> str:
     )
 
 
-def _words(tree: ast.Module) -> Iterator[str]:
+def _collect_words(tree: ast.Module) -> Iterator[str]:
     """The names and strings in a file; docstrings are not what it does."""
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):

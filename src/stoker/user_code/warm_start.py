@@ -66,22 +66,23 @@ def warm_start(
     report = WarmStart(fn_args.base_model)
     old = _read_weights(fn_args.base_model)
     entries = {
-        layer: _old_and_new(vocabulary, fn_args)
+        layer: _read_entries(vocabulary, fn_args)
         for layer, vocabulary in (vocabularies or {}).items()
     }
     _check_layers(model, entries)
     for weight in model.weights:
-        _start_one(weight, old, entries, report)
+        _start_weight(weight, old, entries, report)
     if not (report.taken or report.mapped):
         raise ValueError(
             f"The base model at {fn_args.base_model} has none of this model's weights. It has "
-            f"{_few(old)}; this model has {_few(report.skipped)}. Is it of another architecture?"
+            f"{_list_few(old)}; this model has {_list_few(report.skipped)}. Is it of another "
+            "architecture?"
         )
     print(report, flush=True)
     return report
 
 
-def _start_one(
+def _start_weight(
     weight: Any,
     old: "Mapping[str, np.ndarray]",
     entries: Mapping[str, tuple[Vocabulary, Vocabulary]],
@@ -162,7 +163,7 @@ def _read_weights(model_dir: str) -> "dict[str, np.ndarray]":
     return {name: reader.get_tensor(key) for name, key in keys.items()}
 
 
-def _old_and_new(vocabulary: Any, fn_args: FnArgs) -> tuple[Vocabulary, Vocabulary]:
+def _read_entries(vocabulary: Any, fn_args: FnArgs) -> tuple[Vocabulary, Vocabulary]:
     if not isinstance(vocabulary, str):
         old, new = vocabulary
         return [_as_bytes(entry) for entry in old], [_as_bytes(entry) for entry in new]
@@ -204,6 +205,6 @@ def _check_layers(model: Any, entries: Mapping[str, Any]) -> None:
         )
 
 
-def _few(names: Mapping[str, Any]) -> str:
+def _list_few(names: Mapping[str, Any]) -> str:
     listed = sorted(names)
     return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")

@@ -26,7 +26,7 @@ def resolve_full_name(full_name: str) -> Any:
     parts = full_name.split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         raise ValueError(f"{full_name!r} is not a name like 'package.module.Name'.")
-    split = _length_of_module_name(parts)
+    split = _count_module_parts(parts)
     module = importlib.import_module(".".join(parts[:split]))
     try:
         return reduce(getattr, parts[split:], module)
@@ -34,7 +34,7 @@ def resolve_full_name(full_name: str) -> Any:
         raise ValueError(f"There is no {full_name}: {error}.") from error
 
 
-def _length_of_module_name(parts: list[str]) -> int:
+def _count_module_parts(parts: list[str]) -> int:
     """How many of the parts name packages and a module; the rest are names in it."""
     length = 0
     while length < len(parts) - 1 and _is_module(".".join(parts[: length + 1])):
