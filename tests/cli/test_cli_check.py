@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from stoker.cli.check import problems_in
+from stoker.cli.check import find_problems
 
 REPOSITORY = Path(__file__).parents[2]
 
 
 def messages(source):
-    return [problem.message for problem in problems_in(ast.parse(source), "file.py")]
+    return [problem.message for problem in find_problems(ast.parse(source), "file.py")]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_what_is_missing_is_told_with_its_advice(source, advice):
 
 
 def test_each_problem_has_its_line():
-    (problem,) = problems_in(
+    (problem,) = find_problems(
         ast.parse("from tfx import v1 as tfx\n\n\ntfx.components.ModelValidator()"), "file.py"
     )
     assert str(problem).startswith("file.py:4: tfx.v1.components.ModelValidator is not")

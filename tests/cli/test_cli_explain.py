@@ -40,7 +40,7 @@ def test_a_pipeline_without_a_cache_is_a_miss_that_says_so(stoker, root):
 def test_a_step_that_is_never_cached_says_so(stoker, here, root):
     importer = Importer(source_uri=str(here), artifact_type=note_pipeline.Note)
     LocalDagRunner(InProcess()).run(Pipeline("notes", str(root), components=[importer]))
-    assert "a step of this kind is never cached" in stoker("explain", "Importer").out
+    assert "steps of this kind are never cached" in stoker("explain", "Importer").out
 
 
 def test_an_unknown_step_is_wrong_usage(stoker, run):

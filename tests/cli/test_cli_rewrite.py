@@ -8,7 +8,7 @@ from stoker.components.trainer.component import Trainer
 from stoker.components.transform.component import Transform
 from stoker.dsl import Channel
 from stoker.models.rewriting.report import Report
-from stoker.views.models import formats_tables
+from stoker.views.model_tables import formats_tables
 
 REPORT = Report(
     format="TFJS",

@@ -26,8 +26,7 @@ from stoker.data.tfrecord import write_records
 from stoker.statistics.anomalies import find_anomalies, write_anomalies
 from stoker.statistics.compute import compute_statistics, write_statistics
 from stoker.statistics.data_schema import infer_schema, write_schema
-from stoker.views.html import html_page, html_view
-from stoker.views.tables import make_tables
+from stoker.views.registry import html_page, html_view, preview
 
 EVIL = "<script>alert('ü')</script>"
 BATCH = pa.record_batch(
@@ -170,7 +169,7 @@ def test_statistics_have_a_card_for_every_feature(artifacts):
 
 
 def test_anomalies_are_told_by_split(artifacts):
-    train, evaluation = make_tables(artifacts["anomalies"])
+    train, evaluation = preview(artifacts["anomalies"])
     assert train.title == "train: 1 anomaly"
     assert train.rows == [("gone", "Column dropped", "No example has this feature.")]
     assert evaluation.rows == [("(examples)", "No examples", "There is no example in this split.")]

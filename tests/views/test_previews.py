@@ -8,7 +8,7 @@ from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import MetricId, plan_of
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
-from stoker.views.preview import preview
+from stoker.views.registry import preview
 
 SIGNATURES = {
     "serving_default": {

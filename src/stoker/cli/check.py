@@ -23,7 +23,7 @@ from stoker.errors import MissingPart
 from stoker.user_code.imports import import_statements, scan
 from stoker.user_code.keras_choice import choose_keras, users_environ
 
-__all__ = ["Problem", "check", "problems_in"]
+__all__ = ["Problem", "check", "find_problems"]
 
 _USER_FUNCTIONS = {"run_fn", "trainer_fn", "tuner_fn", "preprocessing_fn"}
 
@@ -44,9 +44,9 @@ class Problem:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @json_option
 def check(file: str, as_json: bool) -> int:
-    """Tell what of a pipeline or module FILE is supported, and which Keras it gets.
+    """Check that a pipeline or module FILE is supported, and show which Keras it gets.
 
-    Nothing is run. The local files that it imports and the modules that it names are read, too.
+    Nothing is run. The local files that it imports and the modules that it names are checked too.
     """
     files = _files_to_check(file)
     problems = sorted(problem for path in files for problem in _check_file(path))
@@ -110,7 +110,7 @@ def _check_file(path: str) -> list[Problem]:
         tree = ast.parse(source, path)
     except SyntaxError as error:
         return [Problem(path, error.lineno or 1, f"this is not Python: {error.msg}")]
-    return problems_in(tree, path)
+    return find_problems(tree, path)
 
 
 def _has_user_function(path: str) -> bool:
@@ -120,7 +120,7 @@ def _has_user_function(path: str) -> bool:
     )
 
 
-def problems_in(tree: ast.Module, path: str) -> list[Problem]:
+def find_problems(tree: ast.Module, path: str) -> list[Problem]:
     """What a file asks of TFX that is not here, each once, in order."""
     reader = _Reader()
     found: dict[tuple[int, str], None] = {}

@@ -4,7 +4,7 @@
 import click
 
 from stoker.cli.options import json_option
-from stoker.cli.printing import Table, print_json, print_table, readable_path
+from stoker.cli.printing import Table, print_answer, readable_path
 from stoker.launchers.interpreters import RECIPES, Made, create, made, remove
 
 __all__ = ["env"]
@@ -12,13 +12,16 @@ __all__ = ["env"]
 
 @click.group()
 def env() -> None:
-    """Make, list and remove Pythons with other TensorFlows, for `stoker train --python NAME`."""
+    """Create, list and remove Python environments with other versions of TensorFlow.
+
+    Use one with `stoker train --python NAME`.
+    """
 
 
 @env.command("create")
 @click.argument("name", type=click.Choice(list(RECIPES)))
 def create_one(name: str) -> int:
-    """Make the environment NAME from the package index, unless it is there already."""
+    """Create the environment NAME from the package index, unless it exists already."""
     python = create(RECIPES[name], lambda line: click.echo(line, err=True))
     click.echo(f"{name} is ready: {readable_path(python)}")
     return 0
@@ -27,24 +30,23 @@ def create_one(name: str) -> int:
 @env.command("list")
 @json_option
 def list_all(as_json: bool) -> int:
-    """List the environments that can be made, and where those are that were."""
-    there = {one.name: one for one in made()}
-    rows = [
-        (
-            name,
-            RECIPES[name].summary if name in RECIPES else "",
-            _state(there.get(name)),
-            there[name].python if name in there else "",
-        )
+    """List the environments that can be created, and where the existing ones are."""
+    there = {found.name: found for found in made()}
+    records = [
+        {
+            "name": name,
+            "what": RECIPES[name].summary if name in RECIPES else "",
+            "state": _state(there.get(name)),
+            "python": there[name].python if name in there else "",
+        }
         for name in dict.fromkeys([*RECIPES, *there])
     ]
-    columns = ("name", "what", "state", "python")
-    if as_json:
-        print_json([dict(zip(columns, row, strict=True)) for row in rows])
-    else:
-        shown = [(*row[:-1], readable_path(row[-1])) for row in rows]
-        print_table(Table(columns=columns, rows=shown))
-    return 0
+    rows = [
+        (*values, readable_path(python))
+        for *values, python in (record.values() for record in records)
+    ]
+    table = Table(columns=("name", "what", "state", "python"), rows=rows)
+    return print_answer(records, table, as_json=as_json)
 
 
 @env.command("remove")

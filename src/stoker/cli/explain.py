@@ -19,7 +19,7 @@ __all__ = ["explain"]
 @json_option
 @with_store
 def explain(store: Store, node: str, parts: bool, as_json: bool) -> int:
-    """Tell why the last run of a step, NODE, used an older result, or did not."""
+    """Explain why the last run of a step, NODE, used an older result, or did not."""
     execution = find_execution(store, node)
     if execution is None:
         raise unknown_node(store, node)
@@ -39,7 +39,7 @@ def explain(store: Store, node: str, parts: bool, as_json: bool) -> int:
             }
         )
         return 0
-    never = "nothing was looked up: a step of this kind is never cached"
+    never = "steps of this kind are never cached"
     why = execution.properties.get(SKIPPED) or explanation or never
     click.echo(f"{node} ({state}, execution {execution.id}): {why}")
     if parts:

@@ -8,7 +8,7 @@ import click
 __all__ = ["fresh_option", "json_option", "names_and_values"]
 
 fresh_option = click.option(
-    "--fresh", is_flag=True, help="Do not go on from where a run that was stopped has left off."
+    "--fresh", is_flag=True, help="Start over instead of continuing a run that was stopped."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

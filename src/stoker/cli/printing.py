@@ -14,6 +14,7 @@ from stoker.views.table import Table, readable_path, readable_size
 
 __all__ = [
     "Table",
+    "print_answer",
     "print_json",
     "print_pairs",
     "print_table",
@@ -27,6 +28,15 @@ __all__ = [
 def print_json(value: Any) -> None:
     """Print a value as JSON, its secrets masked."""
     click.echo(json.dumps(masked(value), indent=2))
+
+
+def print_answer(record: Any, table: Table, *, as_json: bool) -> int:
+    """Print what a command has found as JSON or as a table; the exit code."""
+    if as_json:
+        print_json(record)
+    else:
+        print_table(table)
+    return 0
 
 
 def print_table(table: Table) -> None:
@@ -54,12 +64,12 @@ def _print_rich(table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(
+    rich_table = RichTable(
         *table.columns, title=table.title or None, title_justify="left", box=box.SIMPLE_HEAD
     )
     for row in table.rows:
-        drawn.add_row(*map(Text, row))  # as text: a path in brackets is not markup
-    Console().print(drawn)
+        rich_table.add_row(*map(Text, row))  # as text: a path in brackets is not markup
+    Console().print(rich_table)
 
 
 def readable_duration(milliseconds: int) -> str:

@@ -13,7 +13,7 @@ from stoker.artifacts import Artifact, Examples, Model
 from stoker.cli.lookup import find_artifact
 from stoker.cli.options import json_option
 from stoker.cli.printing import print_json, print_table, readable_path
-from stoker.cli.stores import find_store
+from stoker.cli.stores import find_store, store_options
 from stoker.cli.train import read_data
 from stoker.components.importer import Importer
 from stoker.components.rewriter import Rewriter
@@ -23,7 +23,7 @@ from stoker.metadata.config import StoreConfig
 from stoker.metadata.store import Store
 from stoker.models.rewriting.targets import TARGETS
 from stoker.runner import LocalDagRunner
-from stoker.views.models import REPORTS, formats_tables
+from stoker.views.model_tables import REPORTS, formats_tables
 
 __all__ = ["rewrite"]
 
@@ -55,13 +55,7 @@ _SERVING = os.path.basename(serving_model_dir(""))
 @click.option(
     "--out", metavar="DIR", help="Where outputs go.  [default: where the model's store is]"
 )
-@click.option(
-    "--root",
-    metavar="DIR",
-    default=".",
-    help="A pipeline root, or a folder above it.  [default: the current folder]",
-)
-@click.option("--store", "place", metavar="FILE|URL", help="The metadata store itself.")
+@store_options
 @json_option
 def rewrite(
     model: str,
@@ -103,7 +97,7 @@ def rewrite(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
+class _ModelToRewrite:
     """The model, and what is known about where it comes from."""
 
     uri: str
@@ -117,13 +111,13 @@ class _Source:
         return os.path.dirname(path) if path else os.path.join("out", "rewrite")
 
 
-def _find(text: str, root: str, place: str | None) -> _Source:
+def _find(text: str, root: str, place: str | None) -> _ModelToRewrite:
     try:
         config = find_store(root, place)
     except click.UsageError:
         if place or not os.path.isdir(text):
             raise
-        return _Source(uri=os.path.abspath(text))
+        return _ModelToRewrite(uri=os.path.abspath(text))
     with Store(config) as store:
         path = text if text.isdecimal() else os.path.abspath(text)
         try:
@@ -131,10 +125,12 @@ def _find(text: str, root: str, place: str | None) -> _Source:
         except click.UsageError:
             if text.isdecimal() or not os.path.isdir(text):
                 raise
-            return _Source(uri=path)
+            return _ModelToRewrite(uri=path)
         if not isinstance(artifact, Model):
             raise click.UsageError(f"Artifact {artifact.id} is {artifact.type_name}, not a Model.")
-        return _Source(uri=artifact.uri, examples=_first_examples(store, artifact), store=config)
+        return _ModelToRewrite(
+            uri=artifact.uri, examples=_first_examples(store, artifact), store=config
+        )
 
 
 def _first_examples(store: Store, model: Artifact) -> Artifact | None:
@@ -156,7 +152,7 @@ def _targets(formats: tuple[str, ...], precisions: tuple[str, ...]) -> list[str]
 
 
 def _pipeline(
-    source: _Source,
+    source: _ModelToRewrite,
     *,
     to: list[str],
     examples: str | None,

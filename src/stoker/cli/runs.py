@@ -7,13 +7,7 @@ import click
 
 from stoker.cli.lookup import run_state
 from stoker.cli.options import json_option
-from stoker.cli.printing import (
-    Table,
-    print_json,
-    print_table,
-    readable_duration,
-    readable_time,
-)
+from stoker.cli.printing import Table, print_answer, readable_duration, readable_time
 from stoker.cli.stores import with_store
 from stoker.metadata.store import Store
 
@@ -35,23 +29,19 @@ def runs(store: Store, pipeline: str | None, number: int, as_json: bool) -> int:
     records: list[dict[str, Any]] = []
     for run in wanted:
         executions = store.executions(run_id=run.run_id)
-        ended_ms = max((one.updated_ms for one in executions), default=run.created_ms)
+        ended_ms = max((execution.updated_ms for execution in executions), default=run.created_ms)
         records.append(
             {
                 "run": run.run_id,
                 "pipeline": run.pipeline_name,
                 "state": run_state(run, executions),
                 "steps": len(executions),
-                "cached": sum(one.state.name == "CACHED" for one in executions),
+                "cached": sum(step.state.name == "CACHED" for step in executions),
                 "started_ms": run.created_ms,
                 "took_ms": ended_ms - run.created_ms,
             }
         )
-    if as_json:
-        print_json(records)
-    else:
-        print_table(_table(records))
-    return 0
+    return print_answer(records, _table(records), as_json=as_json)
 
 
 def _table(records: list[dict[str, Any]]) -> Table:

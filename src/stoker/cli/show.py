@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from stoker.artifacts import Artifact
+from stoker.artifacts import Artifact, Model
 from stoker.cli.lookup import (
     find_artifact,
     find_execution,
@@ -28,16 +28,14 @@ from stoker.cli.printing import (
     readable_size,
     readable_time,
 )
-from stoker.cli.rewritings import rewritings
 from stoker.cli.stores import with_store
 from stoker.metadata.masking import masked
 from stoker.metadata.records import Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.manifest import Manifest
 from stoker.storage.root import manifest_file
-from stoker.views.html import html_page
-from stoker.views.models import REPORTS
-from stoker.views.preview import preview
+from stoker.views.model_tables import REPORTS, SIGNATURES, formats_tables
+from stoker.views.registry import html_page, preview
 
 __all__ = ["show"]
 
@@ -170,7 +168,7 @@ def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
     maker = maker_of(store, artifact)
     properties = masked({**artifact.properties, **artifact.custom_properties})
     files = _files(artifact)
-    tables = [*preview(artifact), *rewritings(store, artifact)]
+    tables = [*preview(artifact), *_formats(store, artifact)]
     if as_json:
         print_json(
             {
@@ -185,7 +183,7 @@ def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
             }
         )
         return
-    for shown_as_table in ("signatures", REPORTS):
+    for shown_as_table in (SIGNATURES, REPORTS):
         properties.pop(shown_as_table, None)
     facts = {
         "artifact": str(artifact.id),
@@ -202,6 +200,15 @@ def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
     for table in tables:
         click.echo()
         print_table(table)
+
+
+def _formats(store: Store, artifact: Artifact) -> list[Table]:
+    """The other formats of a model, in its own folder or in models made from it."""
+    if not isinstance(artifact, Model):
+        return []
+    made = store.lineage(artifact.id, "downstream").artifacts
+    others = [other for other in made if isinstance(other, Model) and other.id != artifact.id]
+    return formats_tables([artifact, *others])
 
 
 def _files(artifact: Artifact) -> list[dict[str, Any]]:

@@ -14,22 +14,28 @@ from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_confi
 from stoker.metadata.masking import masked
 from stoker.metadata.store import Store
 
-__all__ = ["find_store", "with_store"]
+__all__ = ["find_store", "store_options", "with_store"]
 
 _FILE = "metadata.db"
 _DEPTHS = ("", "*", "*/*", "*/*/*")
 
 
-def with_store(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options that name a store, and the open store as `store`."""
-
-    @click.option(
+def store_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that name a store, as `root` and `place`."""
+    root = click.option(
         "--root",
         metavar="DIR",
         default=".",
         help="A pipeline root, or a folder above it.  [default: the current folder]",
     )
-    @click.option("--store", "place", metavar="FILE|URL", help="The metadata store itself.")
+    place = click.option("--store", "place", metavar="FILE|URL", help="The metadata store itself.")
+    return root(place(command))
+
+
+def with_store(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that name a store, and the open store as `store`."""
+
+    @store_options
     @functools.wraps(command)
     def with_open_store(*args: Any, root: str, place: str | None, **options: Any) -> int:
         with _open(find_store(root, place)) as store:

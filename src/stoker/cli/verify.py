@@ -35,9 +35,9 @@ class Damage:
 @json_option
 @with_store
 def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
-    """Compare the files of ARTIFACTs, or of all, with what they were when they were published.
+    """Check that the files of ARTIFACTs, or of all, are as they were when they were published.
 
-    Files from outside, which an Importer registered, are yours to change, and are not compared.
+    Files that an Importer registered are yours to change, and are not checked.
     """
     wanted = [find_artifact(store, one) for one in artifacts] or store.artifacts()
     sealed = [one for one in wanted if _is_sealed(one)]

@@ -17,11 +17,13 @@ import pyarrow.compute as pc
 __all__ = [
     "Nulls",
     "as_array",
+    "as_integers",
     "as_lists",
     "contents",
     "each",
     "encode",
     "encode_feature",
+    "ends_of",
     "group",
 ]
 
@@ -46,7 +48,7 @@ def group(
     values: pa.Array, lengths: np.ndarray, *, empty_is_null: bool = False
 ) -> pa.LargeListArray:
     """Neighbouring values as lists of the given lengths."""
-    ends = pa.py_buffer(_ends(lengths))
+    ends = pa.py_buffer(ends_of(lengths))
     validity = None
     if empty_is_null:
         validity = pa.py_buffer(np.packbits(lengths > 0, bitorder="little"))
@@ -77,7 +79,7 @@ def encode_feature(column: pa.Array) -> pa.LargeBinaryArray:
 
 def as_array(values: Sequence[bytes]) -> pa.LargeBinaryArray:
     """Values as an array, the inverse of `each`. (pa.array would import pandas.)"""
-    return _binary(_ends([len(value) for value in values]), pa.py_buffer(b"".join(values)))
+    return _binary(ends_of([len(value) for value in values]), pa.py_buffer(b"".join(values)))
 
 
 def each(array: pa.LargeBinaryArray) -> list[bytes]:
@@ -114,7 +116,7 @@ def _body(column: pa.Array) -> tuple[_Kind, pa.LargeBinaryArray]:
     """The values of each row, serialized, without what comes before them."""
     if pa.types.is_null(column.type):
         return "none", _nothing(len(column))
-    ends = _ends(_numpy(pc.list_value_length(column), np.int64) * _validity(column))
+    ends = ends_of(_numpy(pc.list_value_length(column), np.int64) * _validity(column))
     values = column.flatten()
     assert not values.null_count, "a list holds a null"
     if pa.types.is_int64(values.type):
@@ -161,8 +163,8 @@ def _before(body: pa.LargeBinaryArray, header: Callable[[int], bytes]) -> _Part:
         return header(int(sizes[0]))
     found, which = np.unique(sizes, return_inverse=True)
     headers = [header(int(size)) for size in found]
-    distinct = _binary(_ends([len(one) for one in headers]), pa.py_buffer(b"".join(headers)))
-    return pc.take(distinct, _integers(which))
+    distinct = _binary(ends_of([len(one) for one in headers]), pa.py_buffer(b"".join(headers)))
+    return pc.take(distinct, as_integers(which))
 
 
 def _join(*parts: _Part) -> pa.LargeBinaryArray:
@@ -186,7 +188,7 @@ def _varints(numbers: np.ndarray) -> pa.LargeBinaryArray:
         low = (numbers >> np.uint64(7 * digit)).astype(np.uint8) & np.uint8(0x7F)
         digits[:, digit] = low | np.where(sizes > digit + 1, np.uint8(0x80), np.uint8(0))
     used = np.arange(longest) < sizes[:, None]
-    return _binary(_ends(sizes), pa.py_buffer(digits[used]))
+    return _binary(ends_of(sizes), pa.py_buffer(digits[used]))
 
 
 def _fixed32(numbers: np.ndarray) -> pa.LargeBinaryArray:
@@ -219,12 +221,14 @@ def _offsets(array: pa.LargeBinaryArray) -> np.ndarray:
     return np.frombuffer(array.buffers()[1], np.int64)[array.offset :][: len(array) + 1]
 
 
-def _integers(numbers: np.ndarray) -> pa.Int64Array:
+def as_integers(numbers: np.ndarray) -> pa.Int64Array:
     """numpy's numbers as Arrow's. (pa.array would import pandas.)"""
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+    data = pa.py_buffer(np.ascontiguousarray(numbers, np.int64))
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, data])
 
 
-def _ends(lengths: np.ndarray | list[int]) -> np.ndarray:
+def ends_of(lengths: np.ndarray | Sequence[int]) -> np.ndarray:
+    """Where parts of these lengths end that lie one after another, and a 0 before."""
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from stoker.data.column_file import BLOCK_ROWS, ColumnFile
 from stoker.data.columns import Columns
+from stoker.data.encode import ends_of
 from stoker.errors import BadData
 
 __all__ = ["Cells", "RowReader", "spread"]
@@ -94,7 +95,7 @@ class RowReader:
 
 def spread(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The numbers from starts[i] on, lengths[i] of them, for one i after another."""
-    ends = _ends(lengths)
+    ends = ends_of(lengths)
     return np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
 
 
@@ -102,7 +103,7 @@ def _reorder(cells: Cells, ranks: np.ndarray) -> Cells:
     """The cells of the rows in another order: next comes the row of each rank."""
     lengths, places = cells.lengths, ranks
     if not isinstance(lengths, int):
-        starts = _ends(lengths)[:-1]
+        starts = ends_of(lengths)[:-1]
         lengths = lengths.take(ranks)
         places = spread(starts.take(ranks), lengths)
     elif lengths != 1:
@@ -129,7 +130,7 @@ class _ColumnTable:
         items = functools.partial(_Items, name, files)
         self._list_offsets = items(1, _OFFSET)
         self._words = _few_words(self._arrays) if self._dtype == _BYTES else None
-        self._first_codes = _ends(self._num_values)[:-1]
+        self._first_codes = ends_of(self._num_values)[:-1]
         self._values = items(3, _OFFSET if self._dtype == _BYTES else self._dtype)
         self._bytes = items(4, np.dtype(np.uint8))
 
@@ -214,7 +215,7 @@ class _Items:
                 starts.append(_start(buffer, file.buffer) // dtype.itemsize)
                 sizes.append(buffer.size // dtype.itemsize if buffer else 0)
         self._views = views
-        self._first_blocks = _ends([len(blocks) for _, blocks in files])
+        self._first_blocks = ends_of([len(blocks) for _, blocks in files])
         self.starts = np.array(starts)
         """Where the buffer of each block begins in its file."""
         self.sizes = np.array(sizes)
@@ -304,7 +305,3 @@ def _same_length(arrays: Sequence[pa.Array]) -> int | None:
 
 def _dtype(column: pa.DataType) -> np.dtype:
     return _OFFSET if pa.types.is_null(column) else _DTYPES[column.value_type]
-
-
-def _ends(lengths: np.ndarray | Sequence[int]) -> np.ndarray:
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))

@@ -10,6 +10,7 @@ from tfx_bsl.tfxio.dataset_options import RecordBatchesOptions
 
 from stoker.data.column_file import BLOCK_ROWS, conform
 from stoker.data.columns import Columns
+from stoker.data.encode import as_integers
 from stoker.data.row_order import RowOrder
 
 __all__ = ["has_types", "read_batches_of_rows"]
@@ -57,13 +58,7 @@ def _take(columns: Columns, rows: np.ndarray) -> pa.RecordBatch:
     parts = []
     for block, own in zip(found.tolist(), np.split(rows[by_block], starts[1:]), strict=True):
         within = own - columns.first_rows[block]
-        parts.append(columns.block(block).take(_integers(within)))
+        parts.append(columns.block(block).take(as_integers(within)))
     places = np.empty(len(rows), np.int64)
     places[by_block] = np.arange(len(rows))
-    return pa.Table.from_batches(parts).take(_integers(places)).combine_chunks().to_batches()[0]
-
-
-def _integers(numbers: np.ndarray) -> pa.Int64Array:
-    """numpy's numbers as Arrow's. (pa.array would import pandas.)"""
-    data = pa.py_buffer(np.ascontiguousarray(numbers, np.int64))
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, data])
+    return pa.Table.from_batches(parts).take(as_integers(places)).combine_chunks().to_batches()[0]

@@ -15,13 +15,13 @@ class ArtifactView:
         self._artifact = artifact
 
     def __repr__(self) -> str:
-        from stoker.views.preview import preview
+        from stoker.views.registry import preview
 
         tables = ["\n".join(table.lines()) for table in preview(self._artifact)]
         return "\n\n".join([repr(self._artifact), *tables])
 
     def _repr_html_(self) -> str:
-        from stoker.views.html import html_view
+        from stoker.views.registry import html_view
 
         return html_view(self._artifact)
 

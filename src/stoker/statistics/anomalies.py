@@ -2,16 +2,14 @@
 """Where statistics are not what a schema says: what ExampleValidator finds, by TFDV's rules."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TypeAlias
 
-from google.protobuf.message import DecodeError
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_pb2
 
-from stoker.errors import BadData
 from stoker.statistics.compute import feature_name
 from stoker.statistics.drift import MEASURES
 from stoker.statistics.expectations import Finding, find_broken_expectations
+from stoker.statistics.message_files import read_message, write_message
 
 __all__ = [
     "ANOMALIES_FILE",
@@ -206,13 +204,7 @@ def _report(info: anomalies_pb2.AnomalyInfo, findings: Sequence[Finding]) -> Non
 
 def read_anomalies(path: str) -> anomalies_pb2.Anomalies:
     """The anomalies in a file."""
-    try:
-        return anomalies_pb2.Anomalies.FromString(Path(path).read_bytes())
-    except DecodeError as error:
-        raise BadData(f"{path} does not hold anomalies: {error}.") from error
+    return read_message(path, anomalies_pb2.Anomalies, "anomalies")
 
 
-def write_anomalies(anomalies: anomalies_pb2.Anomalies, path: str) -> None:
-    """Write the anomalies as a serialized message; the same ones make the same bytes."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_bytes(anomalies.SerializeToString(deterministic=True))
+write_anomalies = write_message

@@ -4,16 +4,15 @@
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from google.protobuf.message import DecodeError
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
 from stoker.statistics.feature_statistics import FeatureCounts, StatisticsOptions
+from stoker.statistics.message_files import read_message, write_message
 
 __all__ = [
     "STATISTICS_FILE",
@@ -126,13 +125,7 @@ def feature_name(stats: statistics_pb2.FeatureNameStatistics) -> str:
 
 def read_statistics(path: str) -> statistics_pb2.DatasetFeatureStatisticsList:
     """The statistics in a file."""
-    try:
-        return statistics_pb2.DatasetFeatureStatisticsList.FromString(Path(path).read_bytes())
-    except DecodeError as error:
-        raise BadData(f"{path} does not hold statistics: {error}.") from error
+    return read_message(path, statistics_pb2.DatasetFeatureStatisticsList, "statistics")
 
 
-def write_statistics(statistics: statistics_pb2.DatasetFeatureStatisticsList, path: str) -> None:
-    """Write the statistics as a serialized message; the same statistics make the same bytes."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_bytes(statistics.SerializeToString(deterministic=True))
+write_statistics = write_message

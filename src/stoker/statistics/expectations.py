@@ -4,7 +4,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
@@ -145,24 +145,19 @@ def _check_domain(
             "The domain does not match the type",
             f"A {kind} is not for a feature of type {schema_pb2.FeatureType.Name(feature.type)}.",
         )
-    else:
-        yield from check(stats, feature, schema)
+        return
+    named = {domain.name: domain for domain in schema.string_domain}
+    if kind == "domain" and feature.domain not in named:
+        missing = f"The schema has no string_domain {feature.domain!r}."
+        yield Finding("INVALID_DOMAIN_SPECIFICATION", "Missing domain", missing)
+        return
+    domain = named[feature.domain] if kind == "domain" else getattr(feature, kind)
+    yield from check(stats, feature, domain)
 
 
 def _check_string_domain(
-    stats: Stats, feature: schema_pb2.Feature, schema: schema_pb2.Schema
+    stats: Stats, feature: schema_pb2.Feature, domain: schema_pb2.StringDomain
 ) -> Iterator[Finding]:
-    domain = feature.string_domain
-    if feature.HasField("domain"):
-        named = {one.name: one for one in schema.string_domain}
-        if feature.domain not in named:
-            yield Finding(
-                "INVALID_DOMAIN_SPECIFICATION",
-                "Missing domain",
-                f"The schema has no string_domain {feature.domain!r}.",
-            )
-            return
-        domain = named[feature.domain]
     if stats.string_stats.invalid_utf8_count:
         yield Finding(
             "ENUM_TYPE_INVALID_UTF8",
@@ -184,26 +179,22 @@ def _check_string_domain(
 
 
 def _check_int_domain(
-    stats: Stats,
-    feature: schema_pb2.Feature,
-    schema: schema_pb2.Schema,  # noqa: ARG001
+    stats: Stats, _: schema_pb2.Feature, domain: schema_pb2.IntDomain
 ) -> Iterator[Finding]:
-    words, domain = words_of(stats), feature.int_domain
-    if strange := {word: count for word, count in words.items() if not is_integer(word)}:
-        not_integers = f"Some values are not the text of integers: {_list_words(strange)}."
+    words = words_of(stats)
+    if strange := _list_others(words, is_integer):
+        not_integers = f"Some values are not the text of integers: {strange}."
         yield Finding("INT_TYPE_NOT_INT_STRING", "Invalid values", not_integers)
         return
     yield from _outside(_numbers(stats, words), domain, "INT_TYPE_SMALL_INT", "INT_TYPE_BIG_INT")
 
 
 def _check_float_domain(
-    stats: Stats,
-    feature: schema_pb2.Feature,
-    schema: schema_pb2.Schema,  # noqa: ARG001
+    stats: Stats, _: schema_pb2.Feature, domain: schema_pb2.FloatDomain
 ) -> Iterator[Finding]:
-    words, domain = words_of(stats), feature.float_domain
-    if strange := {word: count for word, count in words.items() if not _is_float(word)}:
-        not_numbers = f"Some values are not the text of numbers: {_list_words(strange)}."
+    words = words_of(stats)
+    if strange := _list_others(words, _is_float):
+        not_numbers = f"Some values are not the text of numbers: {strange}."
         yield Finding("FLOAT_TYPE_STRING_NOT_FLOAT", "Invalid values", not_numbers)
         return
     num_nan = max((one.num_nan for one in stats.num_stats.histograms), default=0)
@@ -216,15 +207,13 @@ def _check_float_domain(
 
 
 def _check_bool_domain(
-    stats: Stats,
-    feature: schema_pb2.Feature,
-    schema: schema_pb2.Schema,  # noqa: ARG001
+    stats: Stats, feature: schema_pb2.Feature, domain: schema_pb2.BoolDomain
 ) -> Iterator[Finding]:
-    words, domain = words_of(stats), feature.bool_domain
+    words = words_of(stats)
     if feature.type == schema_pb2.BYTES:
         known = {domain.true_value, domain.false_value} - {""}
-        if strange := {word: count for word, count in words.items() if word not in known}:
-            neither = f"Some values are neither of {sorted(known)}: {_list_words(strange)}."
+        if strange := _list_others(words, known.__contains__):
+            neither = f"Some values are neither of {sorted(known)}: {strange}."
             yield Finding("BOOL_TYPE_UNEXPECTED_STRING", "Non-boolean values", neither)
         return
     is_float = feature.type == schema_pb2.FLOAT
@@ -239,7 +228,7 @@ def _check_bool_domain(
             return
 
 
-_Check: TypeAlias = Callable[[Stats, schema_pb2.Feature, schema_pb2.Schema], Iterator[Finding]]
+_Check: TypeAlias = Callable[[Stats, schema_pb2.Feature, Any], Iterator[Finding]]
 _DOMAINS: dict[str, tuple[set[int], _Check]] = {
     "domain": ({schema_pb2.BYTES}, _check_string_domain),
     "string_domain": ({schema_pb2.BYTES}, _check_string_domain),
@@ -298,7 +287,12 @@ def _is_float(word: str) -> bool:
     return True
 
 
+def _list_others(words: dict[str, float], is_known: Callable[[str], bool]) -> str:
+    """The words that are not known; empty if all are."""
+    return _list_words({word: count for word, count in words.items() if not is_known(word)})
+
+
 def _list_words(words: dict[str, float]) -> str:
     """The first few words, each with how often it occurs."""
-    shown = ", ".join(f"{word!r} ({count:.0f})" for word, count in [*words.items()][:_NUM_WORDS])
-    return f"{shown} and {len(words) - _NUM_WORDS} more" if len(words) > _NUM_WORDS else shown
+    first = ", ".join(f"{word!r} ({count:.0f})" for word, count in [*words.items()][:_NUM_WORDS])
+    return f"{first} and {len(words) - _NUM_WORDS} more" if len(words) > _NUM_WORDS else first

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What data looks like, for people: tables of text for terminals, HTML for pages and notebooks.
 
-    artifact ─ preview ─▶ Table ─▶ a terminal
-    artifact ─ html ─▶ a fragment of HTML ─ page ─▶ a page that needs no other file
+    artifact ─ registry.preview ─▶ Table ─▶ a terminal
+    artifact ─ registry.html_view ─▶ a fragment of HTML ─ page ─▶ a page that needs no other file
 
-tables.py is about data and models.py about models, both as text; statistics_view.py and
-model_views.py draw them, of the pieces in markup.py and charts.py, as style.py says.
+registry.py says which view each type of artifact has. data_tables.py and model_tables.py make
+tables; statistics_view.py and model_views.py draw, of the pieces in markup.py and charts.py, as
+style.py says.
 
 Nothing here imports TensorFlow.
 """

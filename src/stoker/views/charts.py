@@ -7,7 +7,7 @@ from html import escape
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
-from stoker.views.tables import readable_number
+from stoker.views.table import readable_number
 
 __all__ = ["curves_chart", "histogram_chart", "words_chart"]
 

@@ -8,10 +8,10 @@ from stoker.views.style import PAGE_STYLE, STYLE
 from stoker.views.table import Table
 
 __all__ = [
+    "Html",
     "assign_colours",
     "card",
     "cards",
-    "cells_table",
     "frame",
     "heading",
     "key",
@@ -22,6 +22,12 @@ __all__ = [
 ]
 
 _NUM_COLOURS = 4
+
+
+class Html(str):
+    """A cell that is HTML already; any other text is escaped."""
+
+    __slots__ = ()
 
 
 def frame(content: str) -> str:
@@ -52,17 +58,17 @@ def subheading(title: str, about: str) -> str:
 def table_view(table: Table) -> str:
     """A table, or only its title if it has no rows."""
     title = f"<h2>{escape(table.title)}</h2>" if table.title else ""
-    if not table.rows:
-        return title
-    rows = (map(escape, row) for row in table.rows)
-    return f'{title}<div class="scroll">{cells_table(map(escape, table.columns), rows)}</div>'
+    return f'{title}<div class="scroll">{_rows(table)}</div>' if table.rows else title
 
 
-def cells_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of cells that are HTML already."""
-    head = "".join(f"<th>{name}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+def _rows(table: Table) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(text: str) -> str:
+    return f"<td>{text if isinstance(text, Html) else escape(text)}</td>"
 
 
 def assign_colours(splits: Iterable[str]) -> dict[str, str]:
@@ -70,14 +76,14 @@ def assign_colours(splits: Iterable[str]) -> dict[str, str]:
     return {split: f"split-{number % _NUM_COLOURS}" for number, split in enumerate(splits)}
 
 
-def key(split: str, colours: Mapping[str, str]) -> str:
+def key(split: str, colours: Mapping[str, str]) -> Html:
     """A spot in the colour of a split."""
-    return f'<span class="key {colours[split]}" title="{escape(split)}"></span>'
+    return Html(f'<span class="key {colours[split]}" title="{escape(split)}"></span>')
 
 
-def legend(told: Mapping[str, str], colours: Mapping[str, str]) -> str:
-    """Each split's colour, and what there is to tell about it."""
-    parts = (f"{key(split, colours)}{escape(text)}" for split, text in told.items())
+def legend(texts: Mapping[str, str], colours: Mapping[str, str]) -> str:
+    """Each split's colour, and a text about it."""
+    parts = (f"{key(split, colours)}{escape(text)}" for split, text in texts.items())
     return f"<p>{' &emsp; '.join(parts)}</p>"
 
 
@@ -88,6 +94,6 @@ def cards(content: Iterable[str], title: str = "") -> str:
     )
 
 
-def card(name: str, kind: str, chart: str, table: str) -> str:
+def card(name: str, kind: str, chart: str, table: Table) -> str:
     """One thing with its chart and its numbers."""
-    return f'<section class="card">{subheading(name, kind)}{chart}{table}</section>'
+    return f'<section class="card">{subheading(name, kind)}{chart}{_rows(table)}</section>'

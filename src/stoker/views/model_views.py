@@ -5,23 +5,27 @@ import json
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 from stoker.artifacts import Artifact
 from stoker.metadata.masking import masked
 from stoker.views.charts import curves_chart
-from stoker.views.markup import assign_colours, card, cards, cells_table, key, legend, table_view
-from stoker.views.models import (
+from stoker.views.data_tables import Detail
+from stoker.views.markup import Html, assign_colours, card, cards, key, legend, table_view
+from stoker.views.model_tables import (
+    CURVE_COLUMNS,
     REPORTS,
-    Curves,
-    course,
+    SIGNATURES,
+    VERDICTS,
     evaluation_tables,
     formats_tables,
-    signatures_table,
+    read_curves,
+    signatures_tables,
+    summarize_curve,
     verdict_on,
 )
-from stoker.views.preview import VERDICTS
 from stoker.views.table import Table, readable_size
 
 __all__ = [
@@ -35,49 +39,43 @@ __all__ = [
 
 _NUM_FILES = 12
 _BAR_EMS = 6
-_SIGNATURES = "signatures"
-_NOT_FACTS = (_SIGNATURES, REPORTS, "content_digest", "blessed")
+_NOT_FACTS = (SIGNATURES, REPORTS, "content_digest", "blessed")
 """Properties that are shown as something else, or tell a reader nothing."""
 
 
 def model_view(model: Artifact) -> str:
     """A model's signatures, its other formats, what its check said, and its files."""
-    signatures = model.custom_properties.get(_SIGNATURES)
-    tables = [
-        *([signatures_table(signatures)] if signatures else []),
-        *formats_tables([model]),
-    ]
+    tables = [*signatures_tables(model, Detail()), *formats_tables([model])]
     return "".join(map(table_view, tables)) + facts_view(model) + files_view(model)
 
 
-def training_view(curves: Curves) -> str:
-    """A card for each metric, with the splits in one chart."""
+def training_view(artifact: Artifact) -> str:
+    """A card for each metric, with the splits in one chart; its files."""
+    curves = read_curves(artifact.uri)
+    if not curves:
+        return facts_view(artifact) + files_view(artifact)
     splits = list(dict.fromkeys(split for by_split in curves.values() for split in by_split))
     colours = assign_colours(splits)
     drawn = []
     for name, by_split in curves.items():
         rows = [
-            (key(split, colours), *map(escape, course(points)))
-            for split, points in by_split.items()
+            (key(split, colours), *summarize_curve(points)) for split, points in by_split.items()
         ]
-        table = cells_table(["", "steps", "first", "last", "lowest", "highest"], rows)
+        table = Table(columns=("", *CURVE_COLUMNS), rows=rows)
         drawn.append(card(name, "", curves_chart(by_split, colours), table))
-    return legend({split: split for split in splits}, colours) + cards(drawn)
+    names = legend({split: split for split in splits}, colours)
+    return names + cards(drawn) + files_view(artifact)
 
 
-def evaluation_view(folder: str) -> str:
+def evaluation_view(artifact: Artifact) -> str:
     """The metrics of each slice, with bars to compare them by, and what does not hold."""
-    metrics, *failed = evaluation_tables(folder)
+    metrics, *failed = evaluation_tables(artifact, Detail())
     scales = [_scale(column) for column in zip(*metrics.rows, strict=True)]
     rows = [
-        [
-            escape(row[0]),
-            *(_bar(cell, scale) for cell, scale in zip(row[1:], scales[1:], strict=True)),
-        ]
+        [row[0], *(_bar(cell, scale) for cell, scale in zip(row[1:], scales[1:], strict=True))]
         for row in metrics.rows
     ]
-    table = cells_table(map(escape, metrics.columns), rows)
-    return f'<h2>metrics</h2><div class="scroll">{table}</div>{"".join(map(table_view, failed))}'
+    return "".join(map(table_view, [replace(metrics, rows=rows), *failed]))
 
 
 def _scale(column: Sequence[str]) -> float:
@@ -93,16 +91,16 @@ def _number(cell: str) -> float:
     return number if math.isfinite(number) else 0.0
 
 
-def _bar(cell: str, scale: float) -> str:
-    share = abs(_number(cell)) / scale if scale else 0.0
-    return f'{escape(cell)}<div class="bar" style="width: {_BAR_EMS * share:.2f}em"></div>'
+def _bar(cell: str, scale: float) -> Html:
+    width = _BAR_EMS * abs(_number(cell)) / scale if scale else 0.0
+    return Html(f'{escape(cell)}<div class="bar" style="width: {width:.2f}em"></div>')
 
 
 def verdict_view(blessing: Artifact) -> str:
-    """Whether a model was blessed, in a word."""
+    """Whether a model was blessed, in a word, and what is known about it."""
     verdict = verdict_on(blessing)
     kind = {True: "good", False: "bad", None: ""}[verdict]
-    return f'<p><span class="verdict {kind}">{VERDICTS[verdict]}</span></p>'
+    return f'<p><span class="verdict {kind}">{VERDICTS[verdict]}</span></p>' + facts_view(blessing)
 
 
 def facts_view(artifact: Artifact) -> str:

@@ -3,31 +3,33 @@
 
 import itertools
 from collections.abc import Mapping
-from html import escape
 from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
+from stoker.artifacts import ExampleStatistics
 from stoker.statistics.compute import feature_name
 from stoker.statistics.drift import equal_width_histogram, words_of
 from stoker.views.charts import histogram_chart, words_chart
-from stoker.views.markup import assign_colours, card, cards, cells_table, key, legend
-from stoker.views.tables import readable_number
+from stoker.views.data_tables import read_split_statistics
+from stoker.views.markup import assign_colours, card, cards, key, legend
+from stoker.views.table import Table, readable_number
 
 __all__ = ["statistics_view"]
 
 Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
 
 
-def statistics_view(splits: Mapping[str, statistics_pb2.DatasetFeatureStatisticsList]) -> str:
+def statistics_view(artifact: ExampleStatistics) -> str:
     """A card for each feature, with the splits side by side: numbers first, then words."""
+    splits = read_split_statistics(artifact)
     features: dict[str, dict[str, Stats]] = {}
     for split, statistics in splits.items():
-        for stats in itertools.chain.from_iterable(one.features for one in statistics.datasets):
+        for stats in itertools.chain.from_iterable(data.features for data in statistics.datasets):
             features.setdefault(feature_name(stats), {})[split] = stats
     colours = assign_colours(splits)
     counts = {
-        split: f"{split}: {sum(one.num_examples for one in statistics.datasets):,} examples"
+        split: f"{split}: {sum(data.num_examples for data in statistics.datasets):,} examples"
         for split, statistics in splits.items()
     }
     numbers = [name for name, by in features.items() if _is_numeric(by)]
@@ -57,10 +59,8 @@ def _card(name: str, by_split: Mapping[str, Stats], colours: Mapping[str, str]) 
         chart = words_chart(shares, colours)
         columns = ["", "missing", "different", "average length"]
         facts = map(_word_facts, by_split.values())
-    rows = (
-        (key(split, colours), *map(escape, row)) for split, row in zip(by_split, facts, strict=True)
-    )
-    return card(name, kind, chart, cells_table(columns, rows))
+    rows = [(key(split, colours), *row) for split, row in zip(by_split, facts, strict=True)]
+    return card(name, kind, chart, Table(columns=columns, rows=rows))
 
 
 def _word_shares(stats: Stats) -> dict[str, float]:

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of what is shown as text: every command prints these."""
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Table", "readable_path", "readable_size"]
+__all__ = ["CELL_WIDTH", "Table", "readable_number", "readable_path", "readable_size", "shorten"]
+
+CELL_WIDTH = 40
+"""How many characters of a long text a terminal shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,3 +49,14 @@ def readable_size(num_bytes: int) -> str:
 def readable_path(path: str) -> str:
     """A path as it is from here, where it lies below here."""
     return path.removeprefix(os.getcwd() + os.sep)
+
+
+def readable_number(number: float) -> str:
+    """A number with as many digits as tell something."""
+    return f"{number:.4g}" if abs(number) < 1e4 or not math.isfinite(number) else f"{number:.3e}"
+
+
+def shorten(text: str, width: int = CELL_WIDTH) -> str:
+    """A text on one line of so many characters at most."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"

@@ -9,50 +9,64 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from stoker.any_python.layout import METRICS_FILE, TUNER_RESULTS_FILE, only_file
-from stoker.artifacts import Artifact
+from stoker.artifacts import Artifact, ValueArtifact
 from stoker.dsl.proto.evaluation_pb2 import ValidationResult
 from stoker.evaluation.results import read_metrics, read_validation
 from stoker.evaluation.summary import failures, metrics_table
-from stoker.views.table import Table, readable_size
-from stoker.views.tables import readable_number, short
+from stoker.views.data_tables import Detail
+from stoker.views.table import Table, readable_number, readable_size, shorten
 
 __all__ = [
+    "CURVE_COLUMNS",
     "REPORTS",
+    "SIGNATURES",
+    "VERDICTS",
     "Curves",
-    "course",
-    "curves_table",
+    "curves_tables",
     "evaluation_tables",
     "formats_tables",
-    "hyperparameters_table",
+    "hyperparameters_tables",
     "read_curves",
-    "signatures_table",
-    "trials_table",
+    "signatures_tables",
+    "summarize_curve",
+    "trials_tables",
+    "value_tables",
     "verdict_on",
+    "verdict_tables",
 ]
 
 REPORTS = "rewriting"
 """The custom property of a Model with the reports on its formats, by name."""
+SIGNATURES = "signatures"
+"""The custom property of a Model with what its check found that it can be asked."""
+VERDICTS = {True: "blessed", False: "not blessed", None: "no verdict"}
 
 Curves: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[int, float]]]]
 """Metrics by name, then by split: pairs of a step and a value."""
 
+CURVE_COLUMNS = ("steps", "first", "last", "lowest", "highest")
 _FORMAT_COLUMNS = (
     *("format", "size", "original size", "difference", "allowed"),
     *("one call", "original call", "run in"),
 )
 
 
-def signatures_table(recorded: Any) -> Table:
-    """What a model can be asked, as its check has recorded it: a dict, or the same as JSON."""
-    signatures = json.loads(recorded) if isinstance(recorded, str) else recorded
-    return Table(
-        title="signatures",
-        columns=("signature", "takes", "gives"),
-        rows=[
-            (name, *(_tensors(signature, key) for key in ("inputs", "outputs")))
-            for name, signature in signatures.items()
-        ],
-    )
+def signatures_tables(model: Artifact, _: Detail) -> list[Table]:
+    """What a model can be asked, if its check has recorded it."""
+    signatures = _recorded(model, SIGNATURES)
+    rows = [
+        (name, *(_tensors(signature, key) for key in ("inputs", "outputs")))
+        for name, signature in signatures.items()
+    ]
+    columns = ("signature", "takes", "gives")
+    return [Table(title="signatures", columns=columns, rows=rows)] if signatures else []
+
+
+def _recorded(model: Artifact, name: str) -> dict[str, Any]:
+    """A custom property that is a dict, or the same as JSON; empty if it is not there."""
+    recorded: Any = model.custom_properties.get(name) or {}
+    found: dict[str, Any] = json.loads(recorded) if isinstance(recorded, str) else recorded
+    return found
 
 
 def _tensors(signature: dict[str, Any], key: str) -> str:
@@ -72,9 +86,7 @@ def formats_tables(models: Iterable[Artifact]) -> list[Table]:
 
 
 def _format_rows(model: Artifact) -> Iterator[tuple[str, ...]]:
-    recorded: Any = model.custom_properties.get(REPORTS) or {}
-    reports = json.loads(recorded) if isinstance(recorded, str) else recorded
-    for name, report in reports.items():
+    for name, report in _recorded(model, REPORTS).items():
         yield (
             name,
             readable_size(int(report["rewritten_bytes"])),
@@ -95,13 +107,19 @@ def _milliseconds(value: float | None) -> str:
     return "not run" if value is None else f"{value:.2f} ms"
 
 
-def evaluation_tables(folder: str) -> list[Table]:
+def evaluation_tables(artifact: Artifact, _: Detail) -> list[Table]:
     """The metrics, a slice in each row, and the thresholds that do not hold."""
+    folder = artifact.uri
     columns, rows = metrics_table(read_metrics(folder))
     tables = [Table(title="metrics", columns=tuple(columns), rows=[tuple(row) for row in rows])]
     if failed := [(line,) for line in failures(read_validation(folder) or ValidationResult())]:
         tables.append(Table(title="thresholds", columns=("what does not hold",), rows=failed))
     return tables
+
+
+def verdict_tables(blessing: Artifact, _: Detail) -> list[Table]:
+    """Whether a model was blessed, in a word."""
+    return [Table(columns=("verdict",), rows=[(VERDICTS[verdict_on(blessing)],)])]
 
 
 def verdict_on(blessing: Artifact) -> bool | None:
@@ -113,28 +131,33 @@ def verdict_on(blessing: Artifact) -> bool | None:
     return verdicts.pop() if len(verdicts) == 1 else None
 
 
-def hyperparameters_table(folder: str) -> Table:
+def hyperparameters_tables(artifact: Artifact, _: Detail) -> list[Table]:
     """The values of a search's best trial, or those of a user's own file."""
-    found = json.loads(Path(only_file(folder)).read_text(encoding="utf-8"))
+    found = json.loads(Path(only_file(artifact.uri)).read_text(encoding="utf-8"))
     values = found.get("values", found)
     rows = [(name, _show_value(value)) for name, value in values.items()]
-    return Table(columns=("hyperparameter", "value"), rows=rows)
+    return [Table(columns=("hyperparameter", "value"), rows=rows)]
 
 
-def trials_table(folder: str) -> Table:
+def trials_tables(artifact: Artifact, _: Detail) -> list[Table]:
     """Every trial of a search, the best first."""
-    trials = json.loads(Path(folder, TUNER_RESULTS_FILE).read_text(encoding="utf-8"))
+    trials = json.loads(Path(artifact.uri, TUNER_RESULTS_FILE).read_text(encoding="utf-8"))
     columns = tuple(dict.fromkeys(name for trial in trials for name in trial))
     rows = [
         [_show_value(trial[name]) if name in trial else "" for name in columns] for trial in trials
     ]
-    return Table(columns=columns, rows=rows)
+    return [Table(columns=columns, rows=rows)]
+
+
+def value_tables(artifact: ValueArtifact, detail: Detail) -> list[Table]:
+    """A value, on one line."""
+    return [Table(columns=("value",), rows=[(shorten(str(artifact.value), detail.width),)])]
 
 
 def _show_value(value: Any) -> str:
     if isinstance(value, float):
         return readable_number(value)
-    return short(value if isinstance(value, str) else json.dumps(value))
+    return shorten(value if isinstance(value, str) else json.dumps(value))
 
 
 def read_curves(folder: str) -> Curves:
@@ -149,19 +172,17 @@ def read_curves(folder: str) -> Curves:
     return curves
 
 
-def curves_table(curves: Curves) -> Table:
+def curves_tables(artifact: Artifact, _: Detail) -> list[Table]:
     """Where each metric began, where it ended, and its extremes."""
-    return Table(
-        columns=("metric", "split", "steps", "first", "last", "lowest", "highest"),
-        rows=[
-            (name, split, *course(points))
-            for name, splits in curves.items()
-            for split, points in splits.items()
-        ],
-    )
+    rows = [
+        (name, split, *summarize_curve(points))
+        for name, splits in read_curves(artifact.uri).items()
+        for split, points in splits.items()
+    ]
+    return [Table(columns=("metric", "split", *CURVE_COLUMNS), rows=rows)] if rows else []
 
 
-def course(points: Sequence[tuple[int, float]]) -> tuple[str, ...]:
+def summarize_curve(points: Sequence[tuple[int, float]]) -> tuple[str, ...]:
     """The last step, then the first value, the last one, the lowest and the highest."""
     values = [value for _, value in points]
     finite = [value for value in values if math.isfinite(value)] or values

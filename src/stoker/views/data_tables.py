@@ -4,11 +4,13 @@
 import itertools
 import math
 import os
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.any_python.layout import only_file
-from stoker.artifacts import Artifact, ExampleAnomalies, Examples, ExampleStatistics, Schema
+from stoker.artifacts import ExampleAnomalies, Examples, ExampleStatistics, Schema
 from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.example_pb2 import Example, Feature
@@ -16,67 +18,79 @@ from stoker.statistics.anomalies import describe_anomalies, read_anomalies
 from stoker.statistics.compute import feature_name, read_statistics
 from stoker.statistics.data_schema import read_schema
 from stoker.statistics.drift import equal_width_histogram
-from stoker.views.table import Table
+from stoker.views.table import CELL_WIDTH, Table, readable_number, shorten
 
 __all__ = [
-    "anomalies_table",
-    "examples_table",
-    "make_tables",
-    "readable_number",
-    "schema_table",
-    "short",
-    "split_folders",
-    "statistics_table",
+    "Detail",
+    "anomalies_tables",
+    "examples_tables",
+    "read_split_statistics",
+    "schema_tables",
+    "statistics_tables",
 ]
 
-_NUM_EXAMPLES = 3
+Statistics: TypeAlias = statistics_pb2.DatasetFeatureStatisticsList
+
 _NUM_VALUES = 5
 _NUM_WORDS = 3
-_WIDTH = 40
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-def make_tables(
-    artifact: Artifact, num_examples: int = _NUM_EXAMPLES, width: int = _WIDTH
-) -> list[Table]:
-    """What is in an artifact of data, in cells of `width` at most; none for any other kind."""
-    match artifact:
-        case Examples():
-            return [
-                examples_table(artifact, split, num_examples, width) for split in artifact.splits
-            ]
-        case ExampleStatistics():
-            return [
-                statistics_table(read_statistics(only_file(folder)), split)
-                for split, folder in split_folders(artifact).items()
-            ]
-        case ExampleAnomalies():
-            return [anomalies_table(*one) for one in split_folders(artifact).items()]
-        case Schema():
-            return [schema_table(read_schema(only_file(artifact.uri)), width)]
-    return []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """How much of an artifact is shown: little in a terminal, more on a page."""
+
+    num_examples: int = 3
+    width: int = CELL_WIDTH
+    """How many characters of a long text."""
 
 
-def split_folders(artifact: ExampleStatistics | ExampleAnomalies) -> dict[str, str]:
+def examples_tables(examples: Examples, detail: Detail) -> list[Table]:
+    """The first examples of each split: a row for each feature, a column for each example."""
+    return [_examples_table(examples, split, detail) for split in examples.splits]
+
+
+def statistics_tables(artifact: ExampleStatistics, _: Detail) -> list[Table]:
+    """For each split, a row for each feature with its histogram or its most frequent words."""
+    return [_statistics_table(*pair) for pair in read_split_statistics(artifact).items()]
+
+
+def anomalies_tables(artifact: ExampleAnomalies, _: Detail) -> list[Table]:
+    """For each split, a row for each thing that is not as the schema says."""
+    return [_anomalies_table(*pair) for pair in _split_folders(artifact).items()]
+
+
+def schema_tables(artifact: Schema, detail: Detail) -> list[Table]:
+    """A row for each feature of a schema."""
+    return [_schema_table(read_schema(only_file(artifact.uri)), detail.width)]
+
+
+def read_split_statistics(artifact: ExampleStatistics) -> dict[str, Statistics]:
+    """The statistics of each split."""
+    folders = _split_folders(artifact)
+    return {split: read_statistics(only_file(folder)) for split, folder in folders.items()}
+
+
+def _split_folders(artifact: ExampleStatistics | ExampleAnomalies) -> dict[str, str]:
     """Where each split is; those that Transform makes have one file, about all examples."""
     return {split: artifact.path(split=split) for split in artifact.splits} or {"all": artifact.uri}
 
 
-def examples_table(
-    examples: Examples, split: str, num_examples: int = _NUM_EXAMPLES, width: int = _WIDTH
-) -> Table:
-    """The first examples of a split: a row for each feature, a column for each example."""
+def _examples_table(examples: Examples, split: str, detail: Detail) -> Table:
     files = matching_files(os.path.join(examples.path(split=split), "*"))
     records = itertools.chain.from_iterable(map(read_records, files))
-    shown = [
+    first = [
         Example.FromString(record).features.feature
-        for record in itertools.islice(records, num_examples)
+        for record in itertools.islice(records, detail.num_examples)
     ]
-    names = sorted(set().union(*shown))
+    names = sorted(set().union(*first))
     return Table(
-        title=f"{split}: the first {len(shown)} examples",
-        columns=("feature", *(str(number) for number in range(1, len(shown) + 1))),
-        rows=[(name, *(_feature(one.get(name), width) for one in shown)) for name in names],
+        title=f"{split}: the first {len(first)} examples",
+        columns=("feature", *(str(number) for number in range(1, len(first) + 1))),
+        rows=[
+            (name, *(_feature(example.get(name), detail.width) for example in first))
+            for name in names
+        ],
     )
 
 
@@ -86,7 +100,7 @@ def _feature(feature: Feature | None, width: int) -> str:
         return ""
     values = list(getattr(feature, kind).value)
     more = ", …" if len(values) > _NUM_VALUES else ""
-    return short(", ".join(map(_value, values[:_NUM_VALUES])) + more, width)
+    return shorten(", ".join(map(_value, values[:_NUM_VALUES])) + more, width)
 
 
 def _value(value: bytes | float | int) -> str:
@@ -98,14 +112,7 @@ def _value(value: bytes | float | int) -> str:
         return f"<{len(value)} bytes>"
 
 
-def short(text: str, width: int = _WIDTH) -> str:
-    """A text on one line of so many characters at most."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
-
-
-def schema_table(schema: schema_pb2.Schema, width: int = _WIDTH) -> Table:
-    """A row for each feature of a schema."""
+def _schema_table(schema: schema_pb2.Schema, width: int) -> Table:
     return Table(
         columns=("feature", "type", "presence", "values", "domain"),
         rows=[
@@ -114,7 +121,7 @@ def schema_table(schema: schema_pb2.Schema, width: int = _WIDTH) -> Table:
                 schema_pb2.FeatureType.Name(feature.type),
                 _presence(feature.presence),
                 _valency(feature),
-                short(_domain(feature, schema), width),
+                shorten(_domain(feature, schema), width),
             )
             for feature in schema.feature
         ],
@@ -161,8 +168,7 @@ def _interval(domain: schema_pb2.IntDomain | schema_pb2.FloatDomain) -> str:
     return " ".join(limits) or "numbers"
 
 
-def statistics_table(statistics: statistics_pb2.DatasetFeatureStatisticsList, split: str) -> Table:
-    """A row for each feature, with its histogram, or its most frequent words."""
+def _statistics_table(split: str, statistics: Statistics) -> Table:
     num_examples = sum(dataset.num_examples for dataset in statistics.datasets)
     return Table(
         title=f"{split}: {num_examples} examples",
@@ -187,7 +193,7 @@ def _statistics_row(stats: statistics_pb2.FeatureNameStatistics) -> tuple[str, .
         limits = f"{readable_number(numbers.min)} to {readable_number(numbers.max)}"
         return *begin, *moments, zeros, limits, _bars(stats)
     words = ", ".join(one.value for one in stats.string_stats.top_values[:_NUM_WORDS])
-    return *begin, "", "", "", f"{stats.string_stats.unique} different", short(words)
+    return *begin, "", "", "", f"{stats.string_stats.unique} different", shorten(words)
 
 
 def _share(count: int, common: statistics_pb2.CommonStatistics) -> str:
@@ -204,13 +210,7 @@ def _bars(stats: statistics_pb2.FeatureNameStatistics) -> str:
     )
 
 
-def readable_number(number: float) -> str:
-    """A number with as many digits as tell something."""
-    return f"{number:.4g}" if abs(number) < 1e4 or not math.isfinite(number) else f"{number:.3e}"
-
-
-def anomalies_table(split: str, folder: str) -> Table:
-    """A row for each thing that is not as the schema says."""
+def _anomalies_table(split: str, folder: str) -> Table:
     rows = describe_anomalies(read_anomalies(only_file(folder)))
     return Table(
         title=f"{split}: {_count_anomalies(len(rows))}",

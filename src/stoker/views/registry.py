@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which view each type of artifact has, as text and as HTML.
+
+To show a new type of artifact: write a function that makes tables of it, and add a line to VIEWS.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from stoker.artifacts import (
+    Artifact,
+    ExampleAnomalies,
+    Examples,
+    ExampleStatistics,
+    HyperParameters,
+    InfraBlessing,
+    Model,
+    ModelBlessing,
+    ModelEvaluation,
+    ModelRun,
+    Schema,
+    TunerResults,
+    ValueArtifact,
+)
+from stoker.views import data_tables, model_tables, model_views
+from stoker.views.data_tables import Detail
+from stoker.views.markup import frame, heading, page, table_view
+from stoker.views.statistics_view import statistics_view
+from stoker.views.table import Table, readable_path
+
+__all__ = ["VIEWS", "View", "html_page", "html_view", "preview"]
+
+_ON_A_PAGE = Detail(num_examples=8, width=160)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How the artifacts of one type are shown."""
+
+    tables: Callable[[Any, Detail], list[Table]]
+    html: Callable[[Any], str] | None = None
+    """A fragment of HTML; without it, the tables are shown there too."""
+
+
+VIEWS: dict[type[Artifact], View] = {
+    Examples: View(data_tables.examples_tables),
+    ExampleStatistics: View(data_tables.statistics_tables, statistics_view),
+    ExampleAnomalies: View(data_tables.anomalies_tables),
+    Schema: View(data_tables.schema_tables),
+    Model: View(model_tables.signatures_tables, model_views.model_view),
+    ModelRun: View(model_tables.curves_tables, model_views.training_view),
+    ModelEvaluation: View(model_tables.evaluation_tables, model_views.evaluation_view),
+    ModelBlessing: View(model_tables.verdict_tables, model_views.verdict_view),
+    InfraBlessing: View(model_tables.verdict_tables, model_views.verdict_view),
+    HyperParameters: View(model_tables.hyperparameters_tables),
+    TunerResults: View(model_tables.trials_tables),
+    ValueArtifact: View(model_tables.value_tables),
+}
+_NO_TABLES = View(lambda *_: [])
+
+
+def preview(artifact: Artifact, detail: Detail = Detail()) -> list[Table]:  # noqa: B008
+    """What is in an artifact, as tables; none for what is not there, or has no readable form."""
+    return _find_view(artifact).tables(artifact, detail) if os.path.exists(artifact.uri) else []
+
+
+def html_view(artifact: Artifact) -> str:
+    """An artifact as a fragment of HTML that brings its style."""
+    return frame(heading(_title(artifact), readable_path(artifact.uri)) + _content(artifact))
+
+
+def html_page(artifact: Artifact) -> str:
+    """The same as a page of its own."""
+    return page(_title(artifact), html_view(artifact))
+
+
+def _find_view(artifact: Artifact) -> View:
+    return next((VIEWS[kind] for kind in type(artifact).__mro__ if kind in VIEWS), _NO_TABLES)
+
+
+def _title(artifact: Artifact) -> str:
+    return f"{artifact.type_name} {artifact.id or ''}".strip()
+
+
+def _content(artifact: Artifact) -> str:
+    if not os.path.exists(artifact.uri):
+        return "<p>Its files are gone.</p>"
+    if draw := _find_view(artifact).html:
+        return draw(artifact)
+    if tables := preview(artifact, _ON_A_PAGE):
+        return "".join(map(table_view, tables))
+    return model_views.facts_view(artifact) + model_views.files_view(artifact)
