@@ -160,8 +160,8 @@ class Task:
         return json.dumps(record)
 
     @classmethod
-    def from_json(cls, text: str, classes: Mapping[str, type[Artifact]] | None = None) -> Self:
-        """The task that `to_json` wrote; `classes` are the users' own artifact classes by type."""
+    def from_json(cls, text: str) -> Self:
+        """The task that `to_json` wrote."""
         record = json.loads(text)
         needs = record["needs"]
         needs["preload"] = tuple(needs["preload"])
@@ -169,7 +169,7 @@ class Task:
         for key, kind in (("workers", Workers), ("member", Member)):
             record[key] = record[key] and kind(**record[key])
         for key in ("inputs", "outputs"):
-            record[key] = _artifacts_from_json(record[key], classes or {})
+            record[key] = _artifacts_from_json(record[key])
         for key in ("beam_pipeline_args", "import_paths", "argv"):
             record[key] = tuple(record[key])
         return cls(**record)
@@ -204,11 +204,9 @@ def _artifacts_to_json(artifacts: ArtifactMap) -> dict[str, list[dict[str, Any]]
 
 
 def _artifacts_from_json(
-    record: Mapping[str, list[dict[str, Any]]], classes: Mapping[str, type[Artifact]]
+    record: Mapping[str, list[dict[str, Any]]],
 ) -> dict[str, list[Artifact]]:
     return {
-        key: [
-            (classes.get(one["type"]) or artifact_class(one["type"])).from_dict(one) for one in many
-        ]
+        key: [artifact_class(one["type"]).from_dict(one) for one in many]
         for key, many in record.items()
     }

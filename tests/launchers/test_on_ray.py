@@ -19,7 +19,7 @@ from stoker.launchers import on_ray, ray_session
 from stoker.launchers.on_ray import OnRay, bundles_for
 from stoker.launchers.ray_session import connect
 from stoker.launchers.resources import find_free_addresses, share_node
-from stoker.launchers.shipping import packed
+from stoker.launchers.shipping import pack
 from stoker.launchers.worker_group import list_members
 from stoker.task import Workers
 
@@ -101,7 +101,7 @@ def test_a_worker_group_runs_where_its_code_is_not_and_the_runner_sees_what_it_d
     group, monkeypatch, capfd
 ):
     def pack_and_remove(task):
-        code = packed(task)
+        code = pack(task)
         if (group.folder / "neighbour").exists():
             shutil.rmtree(group.folder / "neighbour")
             os.unlink(group.folder / "module.py")
@@ -109,7 +109,7 @@ def test_a_worker_group_runs_where_its_code_is_not_and_the_runner_sees_what_it_d
 
     (group.folder / "neighbour").mkdir()
     (group.folder / "neighbour" / "__init__.py").write_text("WORD = 'good morning'")
-    monkeypatch.setattr(on_ray, "packed", pack_and_remove)
+    monkeypatch.setattr(on_ray, "pack", pack_and_remove)
     outputs = group.train("from neighbour import WORD\nprint(me, WORD, flush=True)", check=False)
     assert group.starts() == ["chief-0.0", "worker-0.0"]
     assert Path(outputs["model"][0].uri, "Format-Serving", "model.txt").read_text() == "chief-0"

@@ -47,7 +47,7 @@ class InProcess:
             text = "this launcher has one process: the step runs without its workers"
             watcher.event({"kind": "warning", "text": text})
         try:
-            return execute(task.to_json())
+            return execute(Task.from_json(task.to_json()))
         except KeyboardInterrupt:
             return Outcome(canceled=True)
         finally:

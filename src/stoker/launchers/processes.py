@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default launcher: every task in a fresh process, forked from a server that is warm already.
 
-    runner ──control socket──▶ fork server ──fork──▶ worker
-       ▲                          │                    │
-       └────── exit status ◀──────┘                    │
-       └────── channel: progress, the Outcome ◀────────┤
-       └────── standard output and error ◀─────────────┘
-
-The channel is the worker's lifeline too: when the runner's end closes, the worker ends itself.
+runner ──control socket──▶ fork server ──fork──▶ worker
+   ▲                          │                    │
+   └────── exit status ◀──────┘                    │
+   └────── channel: progress, the Outcome ◀────────┤
+   └────── standard output and error ◀─────────────┘
 """
 
 import contextlib
@@ -26,8 +24,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
+from stoker.any_python.channel import send_request
 from stoker.launchers import Watcher
-from stoker.launchers.fork_server import LENGTH_BYTES
 from stoker.launchers.interpreters import scrubbed
 from stoker.launchers.other_interpreter import worker_command, worker_request
 from stoker.launchers.resources import find_free_addresses, share_resources
@@ -189,11 +187,8 @@ class _ForkServer:
 
     def send(self, request: str, fds: list[int]) -> None:
         """Ask for a worker."""
-        payload = request.encode()
-        head = len(payload).to_bytes(LENGTH_BYTES, "big")
         with contextlib.suppress(BrokenPipeError):  # seen, and told, by whoever waits for the exit
-            socket.send_fds(self.control, [head], fds)
-            self.control.sendall(payload)
+            send_request(self.control, request, fds)
 
     def last_words(self) -> str:
         """What the server wrote to standard error."""

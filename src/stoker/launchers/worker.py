@@ -4,11 +4,12 @@
 import inspect
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from stoker.any_python.failures import describe
 from stoker.any_python.flags import take_over_flags
-from stoker.artifacts import Artifact
+from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.launchers.heartbeat import join_worker_group
@@ -23,9 +24,8 @@ __all__ = ["execute"]
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def execute(task_json: str) -> Outcome:
-    """Run a task, given as JSON, in this process; whatever it raises becomes a Failure."""
-    task = Task.from_json(task_json)
+def execute(task: Task) -> Outcome:
+    """Run a task in this process; whatever it raises becomes a Failure."""
     sys.path[:] = list(dict.fromkeys([*task.import_paths, *sys.path]))
     if task.argv:
         sys.argv = list(task.argv)
@@ -35,13 +35,10 @@ def execute(task_json: str) -> Outcome:
             join_worker_group(task.member, task.needs)
         if task.needs.estimators:
             enable_estimators()
-        task = Task.from_json(task_json, _artifact_classes(task))
-        outputs = {key: list(artifacts) for key, artifacts in task.outputs.items()}
-        _make_executor(task).Do(
-            {key: list(artifacts) for key, artifacts in task.inputs.items()},
-            outputs,
-            dict(task.parameters),
-        )
+        classes = {name: load_object(where) for name, where in task.artifact_classes.items()}
+        outputs = _remake(task.outputs, classes)
+        inputs = _remake(task.inputs, classes)
+        _make_executor(task).Do(inputs, outputs, dict(task.parameters))
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         hint = wrong_keras_hint(str(error), task.needs)
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
@@ -51,8 +48,17 @@ def execute(task_json: str) -> Outcome:
     )
 
 
-def _artifact_classes(task: Task) -> dict[str, type[Artifact]]:
-    return {name: load_object(where) for name, where in task.artifact_classes.items()}
+def _remake(
+    artifacts: ArtifactMap, classes: Mapping[str, type[Artifact]]
+) -> dict[str, list[Artifact]]:
+    """Copies of the artifacts, those of the users' own types as instances of their classes."""
+    return {
+        key: [
+            classes.get(artifact.type_name, type(artifact)).from_dict(artifact.to_dict())
+            for artifact in many
+        ]
+        for key, many in artifacts.items()
+    }
 
 
 def _make_executor(task: Task) -> BaseExecutor:

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a worker is asked for, and how it answers: the same in every interpreter.
+
+    launcher ──request: a Task as JSON, four file descriptors──▶ fork server ──▶ worker
+       ▲                                                                           │
+       └── exit status, standard output and error, channel: events, the Outcome ◀──┘
+
+The channel is the worker's lifeline too: when the launcher's end closes, the worker ends itself.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+from typing import Any, NamedTuple, NoReturn, Sequence
+
+from .processes import fork
+
+_LENGTH_BYTES = 8
+_NUM_FDS = 4
+_PART_BYTES = 1 << 20
+
+
+class Request(NamedTuple):
+    """A Task as JSON, and the worker's ends of what connects it with the launcher."""
+
+    task: str
+    channel: int
+    exit_pipe: int
+    out: int
+    err: int
+
+
+def send_request(control: socket.socket, task: str, fds: Sequence[int]) -> None:
+    """Ask for a worker; `fds` in the order of Request."""
+    payload = task.encode()
+    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))
+    control.sendmsg([len(payload).to_bytes(_LENGTH_BYTES, "big")], [rights])
+    control.sendall(payload)
+
+
+def receive_request(control: socket.socket) -> Request | None:
+    """The next request, or None when the launcher is gone."""
+    head, ancillary, _, _ = control.recvmsg(_LENGTH_BYTES, socket.CMSG_SPACE(4 * _NUM_FDS))
+    if not head:
+        return None
+    fds = array.array("i")
+    for _, _, data in ancillary:
+        fds.frombytes(data)
+    length = int.from_bytes(head + _read(control, _LENGTH_BYTES - len(head)), "big")
+    return Request(_read(control, length).decode(), *fds)
+
+
+def _read(control: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        part = control.recv(min(size - len(data), _PART_BYTES))
+        if not part:
+            raise EOFError("the launcher closed the connection in the middle of a request")
+        data += part
+    return bytes(data)
+
+
+def fork_worker(request: Request, inherited: Sequence[int]) -> int:
+    """Fork a worker that leads a process group, without `inherited`; 0 in the worker itself."""
+    pid = fork()
+    if pid == 0:
+        for fd in (request.exit_pipe, *inherited):
+            os.close(fd)
+        os.setsid()
+        return 0
+    for fd in (request.channel, request.out, request.err):
+        os.close(fd)
+    os.write(request.exit_pipe, f"{pid}\n".encode())
+    return pid
+
+
+class Channel:
+    """What a worker tells its launcher. It prints to where the request says from now on."""
+
+    def __init__(self, request: Request) -> None:
+        for source, target in ((request.out, 1), (request.err, 2)):
+            os.dup2(source, target)
+            os.close(source)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+        self._socket = socket.socket(fileno=request.channel)
+        self._sending = threading.Lock()
+        threading.Thread(target=self._end_with_the_launcher, daemon=True).start()
+
+    def report(self, record: dict[str, Any]) -> None:
+        """Tell of progress, or of something to warn about."""
+        self._send(event=record)
+
+    def answer(self, outcome: str) -> None:
+        """Tell how the task ended, after everything that it has printed."""
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._send(outcome=outcome)
+
+    def _send(self, **message: Any) -> None:
+        with self._sending:
+            self._socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def _end_with_the_launcher(self) -> NoReturn:
+        self._socket.recv(1)  # the launcher never writes to it: this can only be its end
+        os._exit(1)
