@@ -16,7 +16,7 @@ from typing import Any
 from small_model import batches, compiled, with_each_keras
 
 from stoker.training import watch
-from stoker.training.resume.checkpoints import Pace
+from stoker.training.resume.checkpoints import CheckpointSchedule
 from stoker.user_code.fn_args import FnArgs
 
 SECONDS = 30
@@ -46,13 +46,13 @@ def measure(keras: int) -> None:
 def timed_saves() -> list[float]:
     """How long each checkpoint took, from now on."""
     times: list[float] = []
-    wrote = Pace.wrote
+    wrote = CheckpointSchedule.wrote
 
-    def noted(pace: Pace, *, began: float, ended: float) -> None:
+    def noted(schedule: CheckpointSchedule, *, began: float, ended: float) -> None:
         times.append(ended - began)
-        wrote(pace, began=began, ended=ended)
+        wrote(schedule, began=began, ended=ended)
 
-    Pace.wrote = noted  # type: ignore[assignment, method-assign]
+    CheckpointSchedule.wrote = noted  # type: ignore[assignment, method-assign]
     return times
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from small_model import batches, compiled, with_each_keras
 
 from stoker.training import watch
-from stoker.training.keras_fit import _FitWatch
+from stoker.training.fit_progress import _FitProgress
 from stoker.user_code.fn_args import FnArgs
 
 NUM_PAIRS = 7
@@ -74,9 +74,9 @@ def timed_hooks() -> dict[str, float]:
 
         return measured
 
-    for name, hook in list(vars(_FitWatch).items()):
+    for name, hook in list(vars(_FitProgress).items()):
         if name.startswith("on_"):
-            setattr(_FitWatch, name, timed(hook))
+            setattr(_FitProgress, name, timed(hook))
     return spent
 
 

@@ -7,6 +7,18 @@ from google.protobuf.message import Message
 
 import stoker
 
+IMPORT = """
+import os, sys
+
+finders, environ, path = list(sys.meta_path), dict(os.environ), list(sys.path)
+hooks = list(sys.path_hooks)
+import stoker
+
+assert (sys.meta_path, dict(os.environ), sys.path) == (finders, environ, path)
+assert sys.path_hooks == hooks
+assert [name for name in sys.modules if name.startswith("stoker.")] == []
+"""
+
 TREE = ast.parse(inspect.getsource(stoker))
 
 
@@ -19,6 +31,10 @@ def names_seen_by_type_checkers() -> set[str]:
 
 def test_every_promised_name_is_what_type_checkers_see():
     assert set(stoker.__all__) == names_seen_by_type_checkers()
+
+
+def test_importing_stoker_defines_names_and_does_nothing_else(run_python):
+    run_python(IMPORT)
 
 
 def test_the_promise_is_all_that_dir_shows():

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
 import shutil
 import site
 import subprocess
@@ -57,7 +58,8 @@ def python_of(own):
 
 def run(python, code):
     command = [str(python), "-P", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

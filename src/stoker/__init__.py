@@ -2,221 +2,148 @@
 """Stoker: the TFX Trainer for today's Python.
 
 The names here are the promise. Each is loaded from its home when it is first used, so that
-`import stoker` costs nothing, and a worker loads only what it runs.
+`import stoker` does nothing but define names, and a worker loads only what it runs.
+
+To promise a name: import it below TYPE_CHECKING, which type checkers and editors read, and add it
+to _HOMES, which Python reads; a test compares them.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stoker.patches.tfma_names import provide_tfma as _provide_tfma
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `as` makes them names of this module for type checkers, too
     from stoker import artifacts as artifacts
-    from stoker.components.bulk_inferrer import BulkInferrer
-    from stoker.components.evaluator import Evaluator
-    from stoker.components.example_gen import (
-        CsvExampleGen,
-        FileBasedExampleGen,
-        ImportExampleGen,
-        JsonExampleGen,
-        ParquetExampleGen,
+    from stoker.components.bulk_inferrer import BulkInferrer as BulkInferrer
+    from stoker.components.evaluator import Evaluator as Evaluator
+    from stoker.components.example_gen import CsvExampleGen as CsvExampleGen
+    from stoker.components.example_gen import FileBasedExampleGen as FileBasedExampleGen
+    from stoker.components.example_gen import ImportExampleGen as ImportExampleGen
+    from stoker.components.example_gen import JsonExampleGen as JsonExampleGen
+    from stoker.components.example_gen import ParquetExampleGen as ParquetExampleGen
+    from stoker.components.example_validator import ExampleValidator as ExampleValidator
+    from stoker.components.importer import Importer as Importer
+    from stoker.components.infra_validator import InfraValidator as InfraValidator
+    from stoker.components.pusher import Pusher as Pusher
+    from stoker.components.resolver import LatestArtifactStrategy as LatestArtifactStrategy
+    from stoker.components.resolver import LatestBlessedModelStrategy as LatestBlessedModelStrategy
+    from stoker.components.resolver import Resolver as Resolver
+    from stoker.components.resolver import ResolverStrategy as ResolverStrategy
+    from stoker.components.resolver import SpanRangeStrategy as SpanRangeStrategy
+    from stoker.components.rewriter import Rewriter as Rewriter
+    from stoker.components.schema_gen import ImportSchemaGen as ImportSchemaGen
+    from stoker.components.schema_gen import SchemaGen as SchemaGen
+    from stoker.components.statistics_gen import StatisticsGen as StatisticsGen
+    from stoker.components.trainer.component import Trainer as Trainer
+    from stoker.components.transform.component import Transform as Transform
+    from stoker.components.tuner.component import Tuner as Tuner
+    from stoker.components.tuner.component import TunerFnResult as TunerFnResult
+    from stoker.dsl import BaseComponent as BaseComponent
+    from stoker.dsl import BaseExecutor as BaseExecutor
+    from stoker.dsl import Channel as Channel
+    from stoker.dsl import ChannelParameter as ChannelParameter
+    from stoker.dsl import ComponentSpec as ComponentSpec
+    from stoker.dsl import Cond as Cond
+    from stoker.dsl import ExecutionParameter as ExecutionParameter
+    from stoker.dsl import ExecutorClassSpec as ExecutorClassSpec
+    from stoker.dsl import InputArtifact as InputArtifact
+    from stoker.dsl import OutputArtifact as OutputArtifact
+    from stoker.dsl import OutputDict as OutputDict
+    from stoker.dsl import Parameter as Parameter
+    from stoker.dsl import Pipeline as Pipeline
+    from stoker.dsl import RuntimeParameter as RuntimeParameter
+    from stoker.dsl import component as component
+    from stoker.dsl import logical_and as logical_and
+    from stoker.dsl import logical_not as logical_not
+    from stoker.dsl import logical_or as logical_or
+    from stoker.dsl import union as union
+    from stoker.dsl.proto.pusher_pb2 import PushDestination as PushDestination
+    from stoker.dsl.proto.trainer_pb2 import EvalArgs as EvalArgs
+    from stoker.dsl.proto.trainer_pb2 import TrainArgs as TrainArgs
+    from stoker.dsl.proto.transform_pb2 import SplitsConfig as SplitsConfig
+    from stoker.dsl.proto.tuner_pb2 import TuneArgs as TuneArgs
+    from stoker.errors import BadData as BadData
+    from stoker.errors import MissingPart as MissingPart
+    from stoker.errors import ModelRejected as ModelRejected
+    from stoker.errors import NothingWritten as NothingWritten
+    from stoker.errors import RewriteFailed as RewriteFailed
+    from stoker.errors import StepFailed as StepFailed
+    from stoker.errors import StokerError as StokerError
+    from stoker.errors import StoreError as StoreError
+    from stoker.launchers.in_process import InProcess as InProcess
+    from stoker.launchers.on_ray import OnRay as OnRay
+    from stoker.launchers.processes import Processes as Processes
+    from stoker.metadata.config import StoreConfig as StoreConfig
+    from stoker.metadata.config import (
+        sqlite_metadata_connection_config as sqlite_metadata_connection_config,
     )
-    from stoker.components.example_validator import ExampleValidator
-    from stoker.components.importer import Importer
-    from stoker.components.infra_validator import InfraValidator
-    from stoker.components.pusher import Pusher
-    from stoker.components.resolver import (
-        LatestArtifactStrategy,
-        LatestBlessedModelStrategy,
-        Resolver,
-        ResolverStrategy,
-        SpanRangeStrategy,
-    )
-    from stoker.components.rewriter import Rewriter
-    from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
-    from stoker.components.statistics_gen import StatisticsGen
-    from stoker.components.trainer.component import Trainer
-    from stoker.components.transform.component import Transform
-    from stoker.components.tuner.component import Tuner, TunerFnResult
-    from stoker.dsl import (
-        BaseComponent,
-        BaseExecutor,
-        Channel,
-        ChannelParameter,
-        ComponentSpec,
-        Cond,
-        ExecutionParameter,
-        ExecutorClassSpec,
-        InputArtifact,
-        OutputArtifact,
-        OutputDict,
-        Parameter,
-        Pipeline,
-        RuntimeParameter,
-        component,
-        logical_and,
-        logical_not,
-        logical_or,
-        union,
-    )
-    from stoker.dsl.proto.pusher_pb2 import PushDestination
-    from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
-    from stoker.dsl.proto.transform_pb2 import SplitsConfig
-    from stoker.dsl.proto.tuner_pb2 import TuneArgs
-    from stoker.errors import (
-        BadData,
-        MissingPart,
-        ModelRejected,
-        NothingWritten,
-        RewriteFailed,
-        StepFailed,
-        StokerError,
-        StoreError,
-    )
-    from stoker.launchers.in_process import InProcess
-    from stoker.launchers.on_ray import OnRay
-    from stoker.launchers.processes import Processes
-    from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
-    from stoker.notebook.context import InteractiveContext
-    from stoker.runner import LocalDagRunner, Run
-    from stoker.task import Workers
-    from stoker.training import checkpoint, log_metrics
-    from stoker.user_code.fn_args import DataAccessor, FnArgs
-    from stoker.user_code.warm_start import WarmStart, warm_start
+    from stoker.notebook.context import InteractiveContext as InteractiveContext
+    from stoker.runner import LocalDagRunner as LocalDagRunner
+    from stoker.runner import Run as Run
+    from stoker.task import Workers as Workers
+    from stoker.training import checkpoint as checkpoint
+    from stoker.training import log_metrics as log_metrics
+    from stoker.user_code.fn_args import DataAccessor as DataAccessor
+    from stoker.user_code.fn_args import FnArgs as FnArgs
+    from stoker.user_code.warm_start import WarmStart as WarmStart
+    from stoker.user_code.warm_start import warm_start as warm_start
 
     __version__: str
 
-__all__ = [
-    "BadData",
-    "BaseComponent",
-    "BaseExecutor",
-    "BulkInferrer",
-    "Channel",
-    "ChannelParameter",
-    "ComponentSpec",
-    "Cond",
-    "CsvExampleGen",
-    "DataAccessor",
-    "EvalArgs",
-    "Evaluator",
-    "ExampleValidator",
-    "ExecutionParameter",
-    "ExecutorClassSpec",
-    "FileBasedExampleGen",
-    "FnArgs",
-    "ImportExampleGen",
-    "ImportSchemaGen",
-    "Importer",
-    "InProcess",
-    "InfraValidator",
-    "InputArtifact",
-    "InteractiveContext",
-    "JsonExampleGen",
-    "LatestArtifactStrategy",
-    "LatestBlessedModelStrategy",
-    "LocalDagRunner",
-    "MissingPart",
-    "ModelRejected",
-    "NothingWritten",
-    "OnRay",
-    "OutputArtifact",
-    "OutputDict",
-    "Parameter",
-    "ParquetExampleGen",
-    "Pipeline",
-    "Processes",
-    "PushDestination",
-    "Pusher",
-    "Resolver",
-    "ResolverStrategy",
-    "RewriteFailed",
-    "Rewriter",
-    "Run",
-    "RuntimeParameter",
-    "SchemaGen",
-    "SpanRangeStrategy",
-    "SplitsConfig",
-    "StatisticsGen",
-    "StepFailed",
-    "StokerError",
-    "StoreConfig",
-    "StoreError",
-    "TrainArgs",
-    "Trainer",
-    "Transform",
-    "TuneArgs",
-    "Tuner",
-    "TunerFnResult",
-    "WarmStart",
-    "Workers",
-    "__version__",
-    "artifacts",
-    "checkpoint",
-    "component",
-    "log_metrics",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "sqlite_metadata_connection_config",
-    "union",
-    "warm_start",
-]
-
 _HOMES = {
-    "stoker.components.bulk_inferrer": ("BulkInferrer",),
-    "stoker.components.evaluator": ("Evaluator",),
-    "stoker.components.example_gen": (
-        *("CsvExampleGen", "FileBasedExampleGen", "ImportExampleGen"),
-        *("JsonExampleGen", "ParquetExampleGen"),
+    "components.bulk_inferrer": "BulkInferrer",
+    "components.evaluator": "Evaluator",
+    "components.example_gen": (
+        "CsvExampleGen FileBasedExampleGen ImportExampleGen JsonExampleGen ParquetExampleGen"
     ),
-    "stoker.components.example_validator": ("ExampleValidator",),
-    "stoker.components.importer": ("Importer",),
-    "stoker.components.infra_validator": ("InfraValidator",),
-    "stoker.components.pusher": ("Pusher",),
-    "stoker.components.resolver": (
-        *("LatestArtifactStrategy", "LatestBlessedModelStrategy", "Resolver"),
-        *("ResolverStrategy", "SpanRangeStrategy"),
+    "components.example_validator": "ExampleValidator",
+    "components.importer": "Importer",
+    "components.infra_validator": "InfraValidator",
+    "components.pusher": "Pusher",
+    "components.resolver": (
+        "LatestArtifactStrategy LatestBlessedModelStrategy Resolver ResolverStrategy "
+        "SpanRangeStrategy"
     ),
-    "stoker.components.rewriter": ("Rewriter",),
-    "stoker.components.schema_gen": ("ImportSchemaGen", "SchemaGen"),
-    "stoker.components.statistics_gen": ("StatisticsGen",),
-    "stoker.components.trainer.component": ("Trainer",),
-    "stoker.components.transform.component": ("Transform",),
-    "stoker.components.tuner.component": ("Tuner", "TunerFnResult"),
-    "stoker.dsl": (
-        *("BaseComponent", "BaseExecutor", "Channel", "ChannelParameter", "ComponentSpec", "Cond"),
-        *("ExecutionParameter", "ExecutorClassSpec", "InputArtifact", "OutputArtifact"),
-        *("OutputDict", "Parameter", "Pipeline", "RuntimeParameter", "component"),
-        *("logical_and", "logical_not", "logical_or", "union"),
+    "components.rewriter": "Rewriter",
+    "components.schema_gen": "ImportSchemaGen SchemaGen",
+    "components.statistics_gen": "StatisticsGen",
+    "components.trainer.component": "Trainer",
+    "components.transform.component": "Transform",
+    "components.tuner.component": "Tuner TunerFnResult",
+    "dsl": (
+        "BaseComponent BaseExecutor Channel ChannelParameter ComponentSpec Cond "
+        "ExecutionParameter ExecutorClassSpec InputArtifact OutputArtifact OutputDict "
+        "Parameter Pipeline RuntimeParameter component logical_and logical_not logical_or "
+        "union"
     ),
-    "stoker.errors": (
-        *("BadData", "MissingPart", "ModelRejected", "NothingWritten"),
-        *("RewriteFailed", "StepFailed", "StokerError", "StoreError"),
+    "dsl.proto.pusher_pb2": "PushDestination",
+    "dsl.proto.trainer_pb2": "EvalArgs TrainArgs",
+    "dsl.proto.transform_pb2": "SplitsConfig",
+    "dsl.proto.tuner_pb2": "TuneArgs",
+    "errors": (
+        "BadData MissingPart ModelRejected NothingWritten RewriteFailed StepFailed "
+        "StokerError StoreError"
     ),
-    "stoker.launchers.in_process": ("InProcess",),
-    "stoker.launchers.on_ray": ("OnRay",),
-    "stoker.launchers.processes": ("Processes",),
-    "stoker.metadata.config": ("StoreConfig", "sqlite_metadata_connection_config"),
-    "stoker.notebook.context": ("InteractiveContext",),
-    "stoker.dsl.proto.pusher_pb2": ("PushDestination",),
-    "stoker.dsl.proto.trainer_pb2": ("EvalArgs", "TrainArgs"),
-    "stoker.dsl.proto.transform_pb2": ("SplitsConfig",),
-    "stoker.dsl.proto.tuner_pb2": ("TuneArgs",),
-    "stoker.runner": ("LocalDagRunner", "Run"),
-    "stoker.task": ("Workers",),
-    "stoker.user_code.fn_args": ("DataAccessor", "FnArgs"),
-    "stoker.user_code.warm_start": ("WarmStart", "warm_start"),
-    "stoker.training": ("checkpoint", "log_metrics"),
+    "launchers.in_process": "InProcess",
+    "launchers.on_ray": "OnRay",
+    "launchers.processes": "Processes",
+    "metadata.config": "StoreConfig sqlite_metadata_connection_config",
+    "notebook.context": "InteractiveContext",
+    "runner": "LocalDagRunner Run",
+    "task": "Workers",
+    "training": "checkpoint log_metrics",
+    "user_code.fn_args": "DataAccessor FnArgs",
+    "user_code.warm_start": "WarmStart warm_start",
 }
-# A pipeline file names tfma.EvalConfig and its parts, which an installed TFMA may lack.
-_provide_tfma()
+"""Modules of this package, and the promised names in each."""
 
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted([*_HOME_OF, "__version__", "artifacts"])
 
 
 def __getattr__(name: str) -> Any:
     if home := _HOME_OF.get(name):
-        return getattr(import_module(home), name)
+        return getattr(import_module(f"stoker.{home}"), name)
     if name == "artifacts":
         return import_module("stoker.artifacts")
     if name == "__version__":

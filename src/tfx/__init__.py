@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """TFX's import paths, answered by Stoker: re-exports only."""
 
+import stoker.stand_ins.provide  # pipelines name what an installed TFMA lacks
 import absl.logging  # pipelines that say only `import absl` count on it
 from tfx.version import __version__

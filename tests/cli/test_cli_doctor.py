@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections import namedtuple
+from dataclasses import replace
 
 import pytest
 
 from stoker.cli import doctor as module
 from stoker.cli.doctor import findings
+from stoker.patches.registry import PATCHES
 
 WELL = {
     "tensorflow": "2.21.0",
@@ -40,6 +42,15 @@ def test_a_real_tfx_beside_stoker_is_a_problem_that_says_what_to_do(tmp_path, mo
     problem = problems(WELL)["TFX"]
     assert f"{name} 1.16.0" in problem.found
     assert "pip uninstall tfx ml-pipelines-sdk" in problem.advice
+
+
+def test_every_patch_has_a_line_and_one_that_was_not_tried_is_a_problem(monkeypatch):
+    untried = replace(PATCHES["keras-workers"], tried=("2.0", "2.9"))
+    monkeypatch.setitem(PATCHES, "keras-workers", untried)
+    lines = {one.what for one in findings(WELL, ".")}
+    assert {f"Patch {name}" for name in PATCHES} <= lines
+    (problem,) = problems(WELL).values()
+    assert "tried with keras 2.0 to 2.9: install one of those, use Keras 2" in problem.advice
 
 
 def test_a_full_disk_is_a_problem(tmp_path, monkeypatch):

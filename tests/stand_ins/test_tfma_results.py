@@ -6,12 +6,12 @@ from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import MetricId, plan_of
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
-from stoker.stand_ins.tfma_results import (
+from stoker.stand_ins.tfma.results import (
     load_eval_result,
     load_metrics,
     load_validation_result,
 )
-from stoker.stand_ins.tfma_view import render_slicing_metrics
+from stoker.stand_ins.tfma.view import render_slicing_metrics
 
 BLUE = (("color", "blue"),)
 

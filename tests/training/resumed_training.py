@@ -19,7 +19,7 @@ import tensorflow as tf  # noqa: E402
 from stoker.data.provenance import mark_as_from_accessor  # noqa: E402
 from stoker.data.seeds import fresh_seed  # noqa: E402
 from stoker.training import checkpoint, watch  # noqa: E402
-from stoker.training.resume.resume import prepare_to_resume  # noqa: E402
+from stoker.training.resume.checkpointer import prepare_to_resume  # noqa: E402
 from stoker.user_code.fn_args import FnArgs  # noqa: E402
 
 tf.config.set_logical_device_configuration(

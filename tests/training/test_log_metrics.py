@@ -3,15 +3,14 @@ import json
 
 import pytest
 
-import stoker.training
-from stoker.training import log_metrics, watch
+from stoker.training import log_metrics, watch, watching
 from stoker.user_code.fn_args import FnArgs
 
 
 @pytest.fixture(autouse=True)
 def fresh_state(monkeypatch):
-    monkeypatch.setattr(stoker.training, "_state", stoker.training._State())
-    monkeypatch.delenv(stoker.training.SWITCH, raising=False)
+    monkeypatch.setattr(watching, "_state", watching._State())
+    monkeypatch.delenv(watching.SWITCH, raising=False)
 
 
 def test_a_loop_of_ones_own_writes_the_same_file_and_reports(tmp_path):

@@ -15,7 +15,7 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1" if WAY == "keras2" else "0"
 import tensorflow as tf  # noqa: E402
 
 from stoker.training import log_metrics, watch  # noqa: E402
-from stoker.training.keras_fit import _as_callback, _FitWatch  # noqa: E402
+from stoker.training.fit_progress import _FitProgress, _make_callback  # noqa: E402
 from stoker.training.progress import Console  # noqa: E402
 from stoker.training.session import Session  # noqa: E402
 from stoker.user_code.fn_args import FnArgs  # noqa: E402
@@ -90,7 +90,7 @@ def main():
     console.close()
     result = {"reports": reports, "epochs_seen": Seen.epochs}
     if WAY == "keras2":
-        callback = _as_callback(keras, _FitWatch)(Session(fn_args, report), {})
+        callback = _make_callback(keras, _FitProgress, Session(fn_args, report), {})
         callbacks = keras.callbacks.CallbackList([callback], add_history=True)
         result["logs_stay_tensors"] = callbacks._batch_hooks_support_tf_logs
     (FOLDER / "result.json").write_text(json.dumps(result))

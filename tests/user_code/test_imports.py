@@ -159,11 +159,11 @@ def test_reading_imports_loads_no_tensorflow(write, run_python):
     run_python(
         f"""
         import os, sys
-        from stoker.patches import tft_compat
+        from stoker.patches.tensorflow_transform import tolerate_pop
         from stoker.user_code import imports, keras_choice, loader
         imports.scan({str(module)!r})
         assert keras_choice.choose_keras({str(module)!r}, environ=os.environ).tensorflow
-        tft_compat.tolerate_pop()
+        tolerate_pop()
         assert not {{"tensorflow", "keras", "numpy", "tensorflow_transform"}} & set(sys.modules)
         """
     )

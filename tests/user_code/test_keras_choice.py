@@ -211,7 +211,7 @@ def test_other_errors_get_no_hint(error):
 FAIL_FOR_REAL = """
     import sys, tempfile
     from stoker.task import ProcessNeeds
-    from stoker.patches.keras_alias import alias_keras, prepare_keras
+    from stoker.patches.tf_keras import alias_keras, prepare_keras
     from stoker.user_code.keras_choice import wrong_keras_hint
 
     needs = ProcessNeeds(tensorflow=True, keras=int(sys.argv[1]))

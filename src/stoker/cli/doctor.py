@@ -17,6 +17,7 @@ import click
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_size
 from stoker.launchers.interpreters import made
+from stoker.patches.registry import PATCHES, Patch
 
 __all__ = ["Finding", "doctor", "findings"]
 
@@ -65,7 +66,7 @@ class Finding:
 )
 @json_option
 def doctor(root: str, as_json: bool) -> int:
-    """Check Python, TensorFlow, Keras, the GPU, the disk, and for a TFX in the same environment."""
+    """Check Python, TensorFlow, Keras, the GPU, the disk, for a TFX beside Stoker, and patches."""
     found = findings(_probe(), root)
     num_problems = sum(one.state == "problem" for one in found)
     if as_json:
@@ -82,7 +83,10 @@ def doctor(root: str, as_json: bool) -> int:
 
 def findings(report: dict[str, Any], root: str) -> list[Finding]:
     """What there is to say about this Python, the `report` of a probe, and the disk at `root`."""
-    return [_python(), *_parts(report), _gpu(report), _real_tfx(), _environments(), _disk(root)]
+    return [
+        *(_python(), *_parts(report), _gpu(report), _real_tfx(), _environments(), _disk(root)),
+        *(_patch(name, patch) for name, patch in PATCHES.items()),
+    ]
 
 
 def _probe() -> dict[str, Any]:
@@ -173,6 +177,22 @@ def _environments() -> Finding:
         return Finding(what=what, found=", ".join(one.name for one in there))
     found = "none; for another TensorFlow: stoker env create NAME"
     return Finding(what=what, state="note", found=found)
+
+
+def _patch(name: str, patch: Patch) -> Finding:
+    what, version = f"Patch {name}", patch.installed_version()
+    if version is None:
+        return Finding(what=what, found=f"{patch.library} is not here, and is left alone")
+    found = f"{patch.library} {version}: {patch.what}"
+    if patch.fits(version):
+        return Finding(what=what, found=found)
+    return Finding(
+        what=what,
+        state="problem",
+        found=found,
+        advice=f"it was tried with {patch.library} {patch.versions}: install one of those"
+        f"{patch.instead}.",
+    )
 
 
 def _disk(root: str) -> Finding:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from google.protobuf import json_format
 
+import stoker.stand_ins.provide  # noqa: F401 - pipelines name what an installed TFMA lacks
 from stoker import dsl
 from stoker.any_python.layout import eval_model_dir, eval_model_path, serving_model_path
 from stoker.artifacts import (

@@ -22,9 +22,8 @@ from stoker.any_python.channel import Channel, Request, fork_worker, receive_req
 from stoker.any_python.logs import hush_libraries
 from stoker.any_python.processes import has_run_an_op, wait_for_exit
 from stoker.launchers.worker import execute
-from stoker.patches.keras_alias import alias_keras, prepare_keras
-from stoker.patches.tfma_names import provide_tfma
-from stoker.patches.tft_compat import tolerate_pop
+from stoker.patches.tensorflow_transform import tolerate_pop
+from stoker.patches.tf_keras import alias_keras, prepare_keras
 from stoker.task import Outcome, ProcessNeeds, Task
 from stoker.training.progress import set_sink
 from stoker.training.stopping import listening, stop_wanted
@@ -57,7 +56,6 @@ def prepare(needs: ProcessNeeds) -> None:
     prepare_keras(needs)
     if needs.tensorflow:
         tolerate_pop()
-        provide_tfma()
         importlib.import_module("tensorflow")
     if needs.keras == 2:
         alias_keras()  # before others import `keras`

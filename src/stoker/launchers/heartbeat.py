@@ -9,8 +9,6 @@ It finds TF_CONFIG in its environment, and sends heartbeats to whoever started t
     beat       now and then, as long as it is not stopped
 """
 
-import functools
-import importlib
 import os
 import threading
 import time
@@ -33,11 +31,7 @@ def join_worker_group(member: Member, needs: ProcessNeeds) -> None:
     if member.serves:
         _serve()
     if needs.cluster == "all-reduce":
-        if needs.keras == 3:
-            from stoker.patches.keras3_multi_worker import enable_keras3_multi_worker
-
-            enable_keras3_multi_worker()
-        _tell_of_joining(needs)
+        _report_joining(needs)
 
 
 def _send(phase: str) -> None:
@@ -65,20 +59,17 @@ def _serve() -> None:
     server.join()
 
 
-def _tell_of_joining(needs: ProcessNeeds) -> None:
+def _report_joining(needs: ProcessNeeds) -> None:
     """Say when the user's code makes its strategy: that is where processes wait for each other."""
-    module = importlib.import_module("tensorflow.python.distribute.collective_all_reduce_strategy")
-    strategy_class = module.CollectiveAllReduceStrategy
-    original = strategy_class.__init__
+    from stoker.patches.keras import check_workers, enable_workers
+    from stoker.patches.tensorflow import call_around_joining
 
-    @functools.wraps(original)
-    def join(strategy: Any, *args: Any, **kwargs: Any) -> None:
-        _send("joining")
-        original(strategy, *args, **kwargs)
+    if needs.keras == 3:
+        enable_workers()
+
+    def report_joined(strategy: Any) -> None:
         _send("joined")
         if needs.keras == 3:
-            from stoker.patches.keras3_multi_worker import check_here
+            check_workers(strategy)
 
-            check_here(strategy)
-
-    strategy_class.__init__ = join
+    call_around_joining(lambda: _send("joining"), report_joined)

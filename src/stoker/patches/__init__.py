@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every change to a third party, one file per library."""
+"""Every change to a third party, one file per library; registry.py lists them all."""

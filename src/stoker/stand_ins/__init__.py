@@ -1,2 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is importable though it is not installed."""
+"""What is importable though it is not installed.
+
+tfx/        what is behind the names of `tfx` that Stoker itself does not need
+tfma/       tensorflow_model_analysis: configurations, results, views
+on_path/    the packages themselves, which the wheel puts at the end of sys.path: an installed one
+            comes first (docs/decisions/0005-stand-ins-on-the-path.md)
+provide.py  to be imported for its effect: TFMA is there, with the names that it lost
+"""

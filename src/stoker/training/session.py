@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One watched training: what `fit` or the user's own loop measured, to disk and to the runner."""
+"""One training that is watched: what `fit` or a custom loop measured, to disk and to the runner."""
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stoker.training.resume.resume import Keeper, KeptFit
+from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.run_log import RunLog
 from stoker.user_code.fn_args import FnArgs
 
@@ -22,9 +21,9 @@ class Session:
         self,
         fn_args: FnArgs,
         report: Callable[[dict[str, Any]], None],
-        keeper: Keeper | None = None,
+        checkpointer: Checkpointer | None = None,
     ) -> None:
-        self.keeper = keeper
+        self.checkpointer = checkpointer
         self.log = RunLog(fn_args.model_run_dir) if fn_args.model_run_dir else None
         self.report = report
         self.last_step = 0
@@ -33,14 +32,6 @@ class Session:
         self.gpu_checked = False
         self._first: tuple[float, int] | None = None
         self._reported = 0.0
-
-    def keeping(
-        self, keras: Any, model: Any, given: Mapping[str, Any]
-    ) -> contextlib.AbstractContextManager[KeptFit | None]:
-        """Keep the `fit` that is called inside in checkpoints, if there is a place for them."""
-        if self.keeper is None:
-            return contextlib.nullcontext()
-        return self.keeper.fit(2 if keras.__name__.startswith("tf_keras") else 3, model, given)
 
     def write(
         self, *, split: str, step: int, epoch: int | None, metrics: Mapping[str, float]
@@ -51,7 +42,7 @@ class Session:
             self.log.write(split=split, step=step, epoch=epoch, metrics=metrics)
 
     def log_step(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Take what a loop of the user's own tells about one step."""
+        """Take what a custom loop tells about one step."""
         values = numbers(metrics)
         self.write(split="train", step=step, epoch=None, metrics=values)
         now = time.monotonic()
@@ -74,8 +65,8 @@ class Session:
 
     def close(self) -> None:
         """Close the files, and hear signals as usual."""
-        if self.keeper:
-            self.keeper.signals.close()
+        if self.checkpointer:
+            self.checkpointer.signals.close()
         if self.log:
             self.log.close()
 
@@ -83,13 +74,13 @@ class Session:
 def numbers(metrics: Any) -> dict[str, float]:
     """The metrics that are single numbers; tensors are read, and waited for."""
     found = {}
-    for name, value in _fetched(metrics).items():
-        value = _fetched(value)
+    for name, value in _fetch(metrics).items():
+        value = _fetch(value)
         if getattr(value, "shape", ()) in ((), (1,)):
             found[str(name)] = float(value)
     return found
 
 
-def _fetched(value: Any) -> Any:
+def _fetch(value: Any) -> Any:
     """What a parameter server's worker is still computing has to be asked for."""
     return value.fetch() if hasattr(value, "fetch") else value

@@ -39,12 +39,12 @@ class GenericExecutor(BaseExecutor):
         )
         watched = exec_properties.get("watch", True)
         if watched and fn_args.checkpoint_dir:
-            from stoker.training.resume.resume import prepare_to_resume  # it needs NumPy
+            from stoker.training.resume.checkpointer import prepare_to_resume  # it needs NumPy
 
             prepare_to_resume(fn_args.checkpoint_dir)
         name, function = load_named(exec_properties, self.FUNCTIONS, load_module_file)
         if name == "trainer_fn":
-            from stoker.patches.estimators import enable_estimators
+            from stoker.patches.tensorflow_estimator import enable_estimators
 
             enable_estimators()
         with (
@@ -63,11 +63,9 @@ class Executor(GenericExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Train, in a process that has Estimators before the module is loaded."""
-        from stoker.patches.estimators import enable_estimators
-        from stoker.patches.tfma_names import provide_tfma
+        from stoker.patches.tensorflow_estimator import enable_estimators
 
         enable_estimators()
-        provide_tfma()
         super().Do(input_dict, output_dict, exec_properties)
 
 

@@ -20,11 +20,11 @@ from stoker.models.rewriting.conversion import Conversion, NotRun, Runtime, Unsu
 from stoker.models.rewriting.format_rewriter import FormatRewriter
 from stoker.models.rewriting.rewriter import ModelType
 from stoker.models.rewriting.tfjs_runtime import VERSION, find_runtime
+from stoker.patches import tensorflowjs
 
 __all__ = ["TFJSRewriter"]
 
 _ENVIRONMENT = "tfjs"
-_GUEST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tfjs_guest.py")
 _UNSUPPORTED = re.compile(r"Unsupported Ops.*\n(.+)")
 
 
@@ -66,9 +66,9 @@ def _convert_tfjs_model(saved_model_path: str, destination_path: str, **how: Any
     conversion = prepare(saved_model_path, **how)
     with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=destination_path) as folder:
         conversion.plain.save(folder)
-        command = [python, _GUEST, folder, destination_path, conversion.plain.signature.key]
+        arguments = [folder, destination_path, conversion.plain.signature.key]
         done = subprocess.run(
-            command,
+            [python, "-I", tensorflowjs.__file__, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -6,8 +6,10 @@ not: it says where a callback writes, and that differs from run to run.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from stoker.training.resume.plain_values import Arrays, NotPlain, as_plain, from_plain
 
@@ -24,7 +26,7 @@ def read_callbacks(callbacks: Sequence[Any], arrays: Arrays) -> list[dict[str, A
 
 
 def set_callbacks(
-    callbacks: Sequence[Any], states: Sequence[dict[str, Any]], arrays: Arrays
+    callbacks: Sequence[Any], states: Sequence[dict[str, Any]], arrays: Mapping[str, np.ndarray]
 ) -> None:
     """Give each callback the state that was read."""
     for callback, state in zip(callbacks, states, strict=True):

@@ -21,7 +21,7 @@ import numpy as np
 
 from stoker.storage.files import write_whole
 
-__all__ = ["Checkpoint", "Pace", "Shelf", "seed_in"]
+__all__ = ["Checkpoint", "CheckpointSchedule", "CheckpointStore", "draw_seed"]
 
 Arrays = dict[str, np.ndarray]
 
@@ -42,7 +42,7 @@ class Checkpoint:
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-class Shelf:
+class CheckpointStore:
     """The checkpoints of one training, oldest first."""
 
     def __init__(self, folder: str) -> None:
@@ -87,7 +87,7 @@ class Shelf:
         return Checkpoint(record=json.loads(arrays.pop(_RECORD).tobytes()), arrays=arrays)
 
 
-class Pace:
+class CheckpointSchedule:
     """When the next checkpoint is due: so seldom that all of them cost little.
 
     `seconds` is a fixed time between two of them; without it, it follows from what one costs.
@@ -117,7 +117,7 @@ class Pace:
         self.next = ended + (seldom if self._seconds is None else self._seconds)
 
 
-def seed_in(checkpoint_dir: str) -> int:
+def draw_seed(checkpoint_dir: str) -> int:
     """A seed that is drawn once, and is the same in every process and run that asks."""
     path = os.path.join(checkpoint_dir, "seed")
     with contextlib.suppress(FileNotFoundError):

@@ -11,7 +11,7 @@ from typing import Any
 
 from stoker.data.provenance import is_from_accessor, passes_over
 
-__all__ = ["DataPasses", "from_batch", "why_it_restarts"]
+__all__ = ["DataPasses", "why_it_restarts"]
 
 _REPEATABLE = {
     *("AssertCardinality", "Batch", "Cache", "Concatenate", "Enumerate", "Filter", "Map"),
@@ -40,11 +40,6 @@ def why_it_restarts(data: Any) -> str:
     if _draws(data):
         return "its input is mapped with random numbers"
     return next(filter(None, map(why_it_restarts, inputs)), "")
-
-
-def from_batch(dataset: Any, number: int) -> Any:
-    """The dataset without its first batches."""
-    return dataset.skip(number)
 
 
 class DataPasses:

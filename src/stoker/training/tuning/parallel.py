@@ -11,26 +11,25 @@ back to the oracle, which tries it again or counts it as failed, and another wor
 
 import contextlib
 import functools
-import inspect
 import itertools
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
 
 from stoker.any_python.processes import ForkServer, ProcessDied, ProcessRaised, num_cpus
 from stoker.errors import StepFailed
+from stoker.patches.keras_tuner import keep_state_whole, never_overwrite
 from stoker.training import watch
 from stoker.training.progress import set_sink
 from stoker.training.tuning.search import (
     SearchJob,
     Watched,
     make_tuner,
-    state_kept_whole,
 )
 
 __all__ = ["search_in_parallel"]
@@ -46,7 +45,7 @@ def search_in_parallel(job: SearchJob, num_workers: int) -> Watched:
     with ForkServer(functools.partial(_work, job=job, num_workers=num_workers)) as server:
         tuner, fit_kwargs = make_tuner(job)
         watched = Watched(tuner, job, quiet="verbose" not in fit_kwargs)
-        with state_kept_whole(), _served(tuner.oracle) as port:
+        with keep_state_whole(), _served(tuner.oracle) as port:
             tuner.save()  # what a later attempt looks for
             _see_workers_through(watched, server, num_workers, port)
     return watched
@@ -127,35 +126,11 @@ def _work(_: Connection, name: str, port: int, *, job: SearchJob, num_workers: i
     }
     num_threads = max(1, num_cpus() // num_workers)
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(num_threads))
-    with state_kept_whole(), _never_overwriting():
+    with keep_state_whole(), never_overwrite():
         tuner, fit_kwargs = make_tuner(job)
         _leave_errors(tuner.oracle, job)
         with watch(job.fn_args):  # in place of Keras's own bars, which would run into another
             tuner.search(**fit_kwargs)
-
-
-@contextlib.contextmanager
-def _never_overwriting() -> Iterator[None]:
-    """Keep a tuner that is made with overwrite=True from removing the state of the running search.
-
-    The process that serves the oracle has made the same tuner, and removed what was there, before.
-    """
-    from keras_tuner.engine.base_tuner import BaseTuner
-
-    make: Callable[..., None] = BaseTuner.__init__
-    signature = inspect.signature(make)
-
-    @functools.wraps(make)
-    def make_without(*args: Any, **kwargs: Any) -> None:
-        call = signature.bind(*args, **kwargs)
-        call.arguments["overwrite"] = False
-        make(*call.args, **call.kwargs)
-
-    BaseTuner.__init__ = make_without
-    try:
-        yield
-    finally:
-        BaseTuner.__init__ = make
 
 
 def _leave_errors(oracle: Any, job: SearchJob) -> None:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One search: the user's tuner is made, checked, watched while it runs, and judged at its end."""
 
-import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from stoker.errors import StepFailed
+from stoker.patches.keras_tuner import keep_state_whole
 from stoker.training import progress, watch
 from stoker.training.tuning import TunerFnResult
 from stoker.training.tuning.trials import Search, Trial, describe, failures_in_a_row
@@ -22,7 +22,6 @@ __all__ = [
     "check_outcome",
     "make_tuner",
     "search_here",
-    "state_kept_whole",
 ]
 
 _NAMELESS = "default_objective"
@@ -84,30 +83,9 @@ def search_here(job: SearchJob) -> "Watched":
     """Run every trial in this process, one after the other."""
     tuner, fit_kwargs = make_tuner(job)
     watched = Watched(tuner, job, quiet="verbose" not in fit_kwargs)
-    with state_kept_whole(), watch(job.fn_args, report=watched.report_fit):
+    with keep_state_whole(), watch(job.fn_args, report=watched.report_fit):
         tuner.search(**fit_kwargs)
     return watched
-
-
-@contextlib.contextmanager
-def state_kept_whole() -> Iterator[None]:
-    """Let KerasTuner replace its state files at once, so that a kill never leaves half of one."""
-    from keras_tuner.src import utils
-
-    save: Callable[[str, Any], str] = utils.save_json
-
-    def save_whole(path: str, content: Any) -> str:
-        if "://" in path:  # not a path of this machine
-            return save(path, content)
-        text = save(f"{path}.part", content)
-        os.replace(f"{path}.part", path)
-        return text
-
-    utils.save_json = save_whole
-    try:
-        yield
-    finally:
-        utils.save_json = save
 
 
 class Watched:

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pipeline files find as TFMA where it is not installed; an installed TFMA comes first."""
 
-from stoker.patches.tfma_names import name_of_tfma as __getattr__
+from stoker.stand_ins.tfma.names import find_name as __getattr__

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from stoker.patches.tft_compat import TransformedFeatures
+from stoker.patches.tensorflow_transform import TransformedFeatures
 
 MAKE_GRAPH = textwrap.dedent(
     """
@@ -45,8 +45,8 @@ MAKE_GRAPH = textwrap.dedent(
 SERVE = """
     import sys
     from stoker.task import ProcessNeeds
-    from stoker.patches.keras_alias import alias_keras, prepare_keras
-    from stoker.patches.tft_compat import tolerate_pop
+    from stoker.patches.tf_keras import alias_keras, prepare_keras
+    from stoker.patches.tensorflow_transform import tolerate_pop
 
     version, graph, model_dir = int(sys.argv[1]), *sys.argv[2:]
     prepare_keras(ProcessNeeds(tensorflow=True, keras=version))

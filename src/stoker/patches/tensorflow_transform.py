@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps older serving functions working in the worker with today's tensorflow-transform.
+"""tensorflow-transform: serving functions written for older versions work with today's.
 
 Serving code drops the label from what `transform_features_layer()` returns:
 
@@ -11,16 +11,14 @@ raise a KeyError.
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.util import spec_from_file_location
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-__all__ = ["TransformedFeatures", "tolerate_pop"]
+from stoker.patches.changes import after_import, replace
+from stoker.patches.registry import PATCHES
 
-_MODULE = "tensorflow_transform.output_wrapper"
+__all__ = ["TransformedFeatures", "tolerate_pop"]
 
 
 def tolerate_pop() -> None:
@@ -29,10 +27,7 @@ def tolerate_pop() -> None:
     It takes effect when tensorflow_transform is imported, which this does not do; a second call
     changes nothing.
     """
-    if loaded := sys.modules.get(_MODULE):
-        _change_layer(loaded)
-    elif not any(isinstance(finder, _LayerFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _LayerFinder())
+    after_import("tensorflow_transform.output_wrapper", _change_layer)
 
 
 class TransformedFeatures(dict[str, Any]):
@@ -47,34 +42,13 @@ class TransformedFeatures(dict[str, Any]):
         return super().pop(key, *default)
 
 
-class _LayerFinder(MetaPathFinder):
-    """Waits for the module that defines the layer."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != _MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(fullname, path)
-        if spec is None or spec.origin is None:
-            return spec
-        loader = _LayerLoader(fullname, spec.origin)
-        return spec_from_file_location(fullname, spec.origin, loader=loader)
-
-
-class _LayerLoader(SourceFileLoader):
-    """Loads the module as ever, then changes its layer."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        super().exec_module(module)
-        _change_layer(module)
-
-
 def _change_layer(module: ModuleType) -> None:
+    patch = PATCHES["transform-pop"]
+    patch.check_version()
+    patch.check_names(module, "TransformFeaturesLayer")
     layer = module.TransformFeaturesLayer
     if "__call__" not in vars(layer):
-        layer.__call__ = _tolerant(layer.__call__)
+        replace(layer, "__call__", _tolerate_pop_after(layer.__call__))
         if "keras.tree" in sys.modules:
             _tell_keras_3()
 
@@ -95,7 +69,7 @@ def _unflatten(names: Any, values: Any) -> Any:
     return dict(zip(names, values, strict=True))
 
 
-def _tolerant(call: Callable[..., Any]) -> Callable[..., Any]:
+def _tolerate_pop_after(call: Callable[..., Any]) -> Callable[..., Any]:
     """The layer's `__call__`, its result wrapped."""
     from tensorflow import autograph
 
@@ -104,6 +78,7 @@ def _tolerant(call: Callable[..., Any]) -> Callable[..., Any]:
         features = call(layer, *args, **kwargs)
         if not isinstance(features, dict):
             return features
+        PATCHES["transform-pop"].check_names(layer, "_tft_output")
         wrapped = TransformedFeatures(features)
         outputs = layer._tft_output.transformed_feature_spec()
         wrapped.not_computed = frozenset(outputs) - frozenset(features)

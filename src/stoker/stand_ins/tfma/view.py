@@ -7,7 +7,7 @@ from typing import Any
 from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import MissingPart
 from stoker.evaluation.slices import SliceKey, fits, named
-from stoker.stand_ins.tfma_results import EvalResult, SlicedMetrics
+from stoker.stand_ins.tfma.results import EvalResult, SlicedMetrics
 from stoker.views.markup import frame, table_view
 from stoker.views.table import Table
 

@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives `tf.estimator` back to a worker whose user code wants it.
+"""Estimators: `tf.estimator` is there again for user code that wants it, and is watched.
 
 TensorFlow 2.16 dropped Estimators. Their package, tensorflow-estimator 2.15, is pure Python; all
 that it lacks there are a few private names of TensorFlow, which are put back before it is imported.
 Only such a worker is changed: elsewhere nothing is imported, and TensorFlow is as it came.
 """
 
+import contextlib
 import importlib
-import importlib.metadata
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from stoker.any_python.logs import hush_deprecations
 from stoker.errors import MissingPart
-from stoker.patches.keras_alias import alias_keras, prepare_keras
+from stoker.patches.changes import replace
+from stoker.patches.registry import PATCHES
+from stoker.patches.tf_keras import alias_keras, prepare_keras
 from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import uses_keras_2
 
-__all__ = ["KNOWN_TENSORFLOWS", "enable_estimators"]
+__all__ = ["enable_estimators", "wrap_estimators"]
 
-KNOWN_TENSORFLOWS = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
-"""The versions of TensorFlow on which this was run. What is put back is private there."""
+Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 _API = "tensorflow_estimator.python.estimator.api"
 _NEEDED_BY_TPU_ESTIMATOR = ("session_support", "tpu_embedding", "tpu_embedding_gradient")
 
@@ -49,21 +52,31 @@ def enable_estimators() -> None:
         sys.modules[f"tensorflow{where}.estimator"] = api
 
 
+def wrap_estimators(wrap_train: Wrap, wrap_evaluate: Wrap) -> contextlib.ExitStack:
+    """Put wrappers in the place of `train` and `evaluate`, if Estimators have been imported."""
+    undo = contextlib.ExitStack()
+    if module := sys.modules.get("tensorflow_estimator.python.estimator.estimator"):
+        PATCHES["estimator-hooks"].check_version()
+        estimator: Any = module.Estimator
+        undo.enter_context(replace(estimator, "train", wrap_train(estimator.train)))
+        undo.enter_context(replace(estimator, "evaluate", wrap_evaluate(estimator.evaluate)))
+    return undo
+
+
 def _check_versions(tensorflow: str) -> None:
-    known = f"{KNOWN_TENSORFLOWS[0]} to {KNOWN_TENSORFLOWS[-1]}"
-    if ".".join(tensorflow.split(".")[:2]) not in KNOWN_TENSORFLOWS:
+    # What is put back is private: a version that was not tried is refused.
+    patch = PATCHES["tensorflow-estimators"]
+    if not patch.fits(tensorflow):
         raise MissingPart(
-            f"Stoker can give Estimators back to TensorFlow {known}, and this is {tensorflow}. "
-            "Install one of those, or train with Keras."
+            f"Stoker can give Estimators back to TensorFlow {patch.versions}, and this is "
+            f"{tensorflow}. Install one of those, or train with Keras."
         )
-    try:
-        found = importlib.metadata.version("tensorflow-estimator")
-    except importlib.metadata.PackageNotFoundError:
-        found = "not there"
-    if not found.startswith("2.15."):
+    hooks = PATCHES["estimator-hooks"]
+    found = hooks.installed_version()
+    if not (found and hooks.fits(found)):
         raise MissingPart(
-            f"Estimators need tensorflow-estimator 2.15, which is {found}. "
-            "Install it: pip install 'tensorflow-estimator>=2.15,<2.16'."
+            f"Estimators need tensorflow-estimator {hooks.versions}, which is "
+            f"{found or 'not there'}. Install it: pip install 'tensorflow-estimator>=2.15,<2.16'."
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes Keras 3's `fit`, `evaluate` and `predict` work across the processes of a worker group.
+"""Keras 3: its `fit` is watched, and works across the processes of a worker group.
 
 Keras 3 has most of what MultiWorkerMirroredStrategy needs, and stumbles in three places: the batch
 that a model is built from, the metrics that are brought together after a step, and several steps in
@@ -7,39 +7,57 @@ one execution. All three are put right here, for models of such a strategy only;
 which each process keeps for itself, are brought together before they can be saved.
 """
 
+import contextlib
 import functools
+import importlib
 import inspect
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from stoker.errors import StokerError
+from stoker.patches.changes import replace
+from stoker.patches.fit import FitLoop, Start, add_callbacks, catch_loop
+from stoker.patches.registry import PATCHES
 
-__all__ = ["TESTED", "check_here", "enable_keras3_multi_worker"]
+__all__ = ["catch_fit_loop", "check_workers", "enable_workers", "wrap_fit"]
 
-TESTED = ((3, 15), (3, 16))
-"""From this version on, and below that one."""
+_TRAINER = "keras.src.backend.tensorflow.trainer"
 
 _synced: "weakref.WeakSet[Any]" = weakref.WeakSet()
 """The models that `fit` has brought together; a second time would wait for processes in vain."""
 
 
-def enable_keras3_multi_worker() -> None:
-    """Patch the Keras 3 of this process; StokerError for a version that this was not made for."""
+def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:
+    """Put `wrap(fit, keras)` in the place of the base class's `fit`, where all calls arrive."""
+    import keras
+
+    PATCHES["keras-fit"].check_version(keras.__version__)
+    return replace(keras.Model, "fit", wrap(keras.Model.fit, keras))
+
+
+def catch_fit_loop(start: Start | None) -> contextlib.AbstractContextManager[list[FitLoop]]:
+    """Catch the loop of the `fit` that is called inside, to enter it at `start`."""
+    module = importlib.import_module(_TRAINER)
+    return catch_loop(PATCHES["keras-fit-loop"], module, "TFEpochIterator", _IteratorLoop, start)
+
+
+def enable_workers() -> None:
+    """Make Keras 3 work in a worker group; StokerError for a version that this was not made for."""
     import keras
     from keras.src.backend.tensorflow import trainer
 
-    _check_version(keras.__version__, trainer)
     base = trainer.TensorFlowTrainer
-    base._maybe_symbolic_build = _built_from_one_replica(base._maybe_symbolic_build)
-    base._make_function = _one_step_at_a_time(base._make_function)
-    base.fit = _with_statistics_synced(base.fit, keras)
-    trainer.reduce_per_replica = _reduced_across_processes(trainer.reduce_per_replica)
+    _check_fits(keras.__version__, base)
+    replace(base, "_maybe_symbolic_build", _build_from_one_replica(base._maybe_symbolic_build))
+    replace(base, "_make_function", _step_one_at_a_time(base._make_function))
+    replace(base, "fit", _sync_statistics_in(base.fit, keras))
+    replace(trainer, "reduce_per_replica", _reduce_across_processes(trainer.reduce_per_replica))
     for name in ("save", "export"):
-        setattr(keras.Model, name, _synced_first(getattr(keras.Model, name)))
+        replace(keras.Model, name, _sync_before(getattr(keras.Model, name)))
 
 
-def check_here(strategy: Any) -> None:
+def check_workers(strategy: Any) -> None:
     """Prove, with the strategy that was just made, that values of all processes come together."""
     import tensorflow as tf
     from keras.src.backend.tensorflow import trainer
@@ -62,23 +80,12 @@ def check_here(strategy: Any) -> None:
         )
 
 
-def _check_version(version: str, trainer: Any) -> None:
-    numbers = tuple(int(part) for part in version.split(".")[:2])
-    least, below = TESTED
-    expected = {
-        "_maybe_symbolic_build": ["self", "iterator", "data_batch"],
-        "_make_function": ["self", "step_function"],
-    }
-    fits = all(
-        list(inspect.signature(getattr(trainer.TensorFlowTrainer, name)).parameters) == parameters
-        for name, parameters in expected.items()
-    )
-    if not (least <= numbers < below and fits):
-        raise StokerError(
-            "Stoker knows how to train across processes with Keras 3 from version "
-            f"{least[0]}.{least[1]} to below {below[0]}.{below[1]}, and this is {version}. Install "
-            "one of those, use Keras 2 (Trainer(keras=2)), or write a training loop of your own."
-        )
+def _check_fits(version: str, trainer_class: Any) -> None:
+    patch = PATCHES["keras-workers"]
+    if not patch.fits(version):
+        raise patch.misfit(version=version)
+    patch.check_parameters(trainer_class._maybe_symbolic_build, "self", "iterator", "data_batch")
+    patch.check_parameters(trainer_class._make_function, "self", "step_function")
 
 
 def _spans_processes(strategy: Any) -> bool:
@@ -87,7 +94,7 @@ def _spans_processes(strategy: Any) -> bool:
     return bool(trainer._collective_all_reduce_multi_worker(strategy))
 
 
-def _built_from_one_replica(original: Callable[..., None]) -> Callable[..., None]:
+def _build_from_one_replica(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def build(model: Any, iterator: Any = None, data_batch: Any = None) -> None:
         strategy = model.distribute_strategy
@@ -106,7 +113,7 @@ def _built_from_one_replica(original: Callable[..., None]) -> Callable[..., None
     return build
 
 
-def _reduced_across_processes(original: Callable[..., Any]) -> Callable[..., Any]:
+def _reduce_across_processes(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def reduce_per_replica(values: Any, strategy: Any, reduction: str) -> Any:
         if reduction in ("first", "concat") or not _spans_processes(strategy):
@@ -122,7 +129,7 @@ def _reduced_across_processes(original: Callable[..., Any]) -> Callable[..., Any
     return reduce_per_replica
 
 
-def _one_step_at_a_time(original: Callable[..., Any]) -> Callable[..., Any]:
+def _step_one_at_a_time(original: Callable[..., Any]) -> Callable[..., Any]:
     """Several steps per execution as that many calls: the loop in the graph has no collectives."""
 
     @functools.wraps(original)
@@ -156,45 +163,40 @@ def _repeat(one: Callable[[Any], Any], iterator: Any, num_steps: int) -> Any:
     return result
 
 
-def _with_statistics_synced(fit: Callable[..., Any], keras: Any) -> Callable[..., Any]:
+def _sync_statistics_in(fit: Callable[..., Any], keras: Any) -> Callable[..., Any]:
     """A callback before all others, so that what they save at an epoch's end is the same."""
     signature = inspect.signature(fit)
 
     class SyncStatistics(keras.callbacks.Callback):  # type: ignore[misc]
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
-            sync_statistics(self.model)
+            _sync_statistics(self.model)
             _synced.add(self.model)
 
     @functools.wraps(fit)
     def fit_with_sync(model: Any, *args: Any, **kwargs: Any) -> Any:
         call = signature.bind(model, *args, **kwargs)
         if _spans_processes(model.distribute_strategy):
-            callbacks = call.arguments.get("callbacks")
-            if isinstance(callbacks, keras.callbacks.CallbackList):
-                callbacks.callbacks.insert(0, SyncStatistics())
-                callbacks.callbacks[0].set_model(model)
-            else:
-                given = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
-                given = [one for one in given if one is not None]
-                call.arguments["callbacks"] = [SyncStatistics(), *given]
+            given = call.arguments.get("callbacks")
+            ours = [SyncStatistics()]
+            call.arguments["callbacks"] = add_callbacks(keras, model, given, first=ours)
         return fit(*call.args, **call.kwargs)
 
     return fit_with_sync
 
 
-def _synced_first(save: Callable[..., Any]) -> Callable[..., Any]:
+def _sync_before(save: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(save)
     def save_synced(model: Any, *args: Any, **kwargs: Any) -> Any:
         # A model that a loop of the user's own has trained: every process comes here, as saving
         # under this strategy asks for.
         if _spans_processes(model.distribute_strategy) and model not in _synced:
-            sync_statistics(model)
+            _sync_statistics(model)
         return save(model, *args, **kwargs)
 
     return save_synced
 
 
-def sync_statistics(model: Any) -> None:
+def _sync_statistics(model: Any) -> None:
     """Give what layers count while they train, such as moving means, the mean of all processes."""
     import tensorflow as tf
 
@@ -216,3 +218,52 @@ def sync_statistics(model: Any) -> None:
 
     for variable, mean in zip(variables, means(), strict=True):
         variable.assign(mean)
+
+
+_PRIVATE = (
+    *("_distributed_dataset", "_enumerate_iterator", "_get_iterator", "_num_batches"),
+    *("_steps_seen", "steps_per_execution"),
+)
+
+
+class _IteratorLoop:
+    """An EpochIterator counts steps, and opens the data when it needs it."""
+
+    def __init__(self, iterator: Any, rest: Any, start: Start | None) -> None:
+        PATCHES["keras-fit-loop"].check_names(iterator, *_PRIVATE)
+        self._iterator = iterator
+        self._rest = rest
+        self._start = start
+
+    def begin_epoch(self) -> None:
+        if self._start:
+            # Not earlier: to build a model, Keras may begin an epoch and drop it.
+            _enter_next_epoch(self._iterator, self._rest, self._start)
+            self._start = None
+
+    def position(self, step: int) -> int:  # noqa: ARG002
+        return int(self._iterator._steps_seen - self._iterator.steps_per_execution)
+
+    def epoch_steps(self) -> int | None:
+        known: int | None = self._iterator._num_batches
+        return known
+
+    def warm_up(self, model: Any) -> None:
+        model.train_function(iter(self._iterator._distributed_dataset))
+
+
+def _enter_next_epoch(iterator: Any, rest: Any, start: Start) -> None:
+    open_whole, enumerate_steps = iterator._get_iterator, iterator._enumerate_iterator
+    iterator._num_batches = start.epoch_steps or iterator._num_batches
+
+    def steps() -> Iterator[Any]:
+        iterator._get_iterator = rest._get_iterator
+        iterator._enumerate_iterator = enumerate_steps
+        for begin, end, batches in enumerate_steps():
+            iterator._get_iterator = open_whole
+            if begin == start.step:
+                iterator._steps_seen += start.position - start.step
+            if begin >= start.step:
+                yield begin, end, batches
+
+    iterator._enumerate_iterator = steps

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from stoker.patches.keras_alias import prepare_keras
+from stoker.patches.tf_keras import prepare_keras
 from stoker.task import ProcessNeeds
 
 
@@ -35,7 +35,7 @@ def test_with_keras_2_every_import_of_keras_is_tf_keras_itself(run_python):
         """
         import importlib, sys
         from stoker.task import ProcessNeeds
-        from stoker.patches.keras_alias import alias_keras, prepare_keras
+        from stoker.patches.tf_keras import alias_keras, prepare_keras
 
         prepare_keras(ProcessNeeds(tensorflow=True, keras=2))
         import tensorflow as tf
@@ -78,7 +78,7 @@ def test_with_keras_3_tf_keras_is_keras_3_and_the_old_one_is_not_loaded(run_pyth
         """
         import sys
         from stoker.task import ProcessNeeds
-        from stoker.patches.keras_alias import prepare_keras
+        from stoker.patches.tf_keras import prepare_keras
 
         prepare_keras(ProcessNeeds(tensorflow=True, keras=3))
         import tensorflow as tf

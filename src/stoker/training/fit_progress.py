@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds one callback to every `fit` of Keras 2 and Keras 3 in this process.
+"""The progress of every `fit` of Keras 2 and Keras 3 in this process, measured by a callback.
 
 The callback looks at the clock before each step, and at the metrics only a few times a second, so
 that a model of thousands of steps a second trains as fast as without it.
@@ -7,7 +7,6 @@ that a model of thousands of steps a second trains as fast as without it.
 
 import contextlib
 import functools
-import importlib
 import inspect
 import itertools
 import os
@@ -17,9 +16,16 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from stoker.patches.fit import add_callbacks
 from stoker.training.gpu import idle_gpu
 from stoker.training.input_wait import InputWait
-from stoker.training.resume.resume import FitHadEnded, FitKeeper, Place
+from stoker.training.resume.resumable_fit import (
+    KERAS,
+    FitCheckpoints,
+    FitHadEnded,
+    Place,
+    resume_fit,
+)
 from stoker.training.session import REPORT_SECONDS, Session, numbers
 
 __all__ = ["watch_fit"]
@@ -27,81 +33,57 @@ __all__ = ["watch_fit"]
 _WRITE_SECONDS = 1.0
 _WAIT_SECONDS = 0.5
 _NUM_MARKS = 8
-_MODULES = {2: "tf_keras", 3: "keras"}
 
 
 @contextlib.contextmanager
 def watch_fit(session: Session, *, keras: int | None) -> Iterator[None]:
     """Tell `session` about every `fit` inside; with `keras=None`, of the Keras that is loaded."""
-    if keras:
-        modules = [importlib.import_module(_MODULES[keras])]
-    else:
-        modules = [sys.modules[name] for name in _MODULES.values() if name in sys.modules]
     with contextlib.ExitStack() as stack:
-        # With Keras 2, both names mean the same module.
-        for module in {id(module): module for module in modules}.values():
-            stack.enter_context(_fit_replaced(module, session))
+        for version in [keras] if keras else _loaded_versions():
+            wrap = functools.partial(_watch, version=version, session=session)
+            stack.enter_context(KERAS[version].wrap_fit(wrap))
         yield
 
 
-@contextlib.contextmanager
-def _fit_replaced(keras: Any, session: Session) -> Iterator[None]:
-    """On the base class alone, where a subclass with a `fit` of its own arrives too."""
-    model_class = keras.Model
-    inherited = "fit" not in vars(model_class)
-    fit = model_class.fit
-    model_class.fit = _watched(fit, keras, session)
-    try:
-        yield
-    finally:
-        if inherited:
-            del model_class.fit
-        else:
-            model_class.fit = fit
+def _loaded_versions() -> list[int]:
+    # With Keras 2, `keras` is another name of tf_keras.
+    names = {2: "tf_keras", 3: "keras"}
+    loaded = {version: sys.modules.get(name) for version, name in names.items()}
+    return [version for version, one in loaded.items() if one and one.__name__ == names[version]]
 
 
-def _watched(fit: Callable[..., Any], keras: Any, session: Session) -> Callable[..., Any]:
+def _watch(
+    fit: Callable[..., Any], keras: Any, *, version: int, session: Session
+) -> Callable[..., Any]:
     signature = inspect.signature(fit)
 
     @functools.wraps(fit)
-    def watched_fit(model: Any, *args: Any, **kwargs: Any) -> Any:
+    def fit_and_report(model: Any, *args: Any, **kwargs: Any) -> Any:
         call = signature.bind(model, *args, **kwargs)
-        watch = _as_callback(keras, _FitWatch)(session, call.arguments)
-        with session.keeping(keras, model, call.arguments) as kept:
-            ours = [watch]
-            if kept:
-                watch.go_on_from(kept.place)
-                ours.append(_as_callback(keras, FitKeeper)(kept, watch.place))
-            callbacks = _with_ours(keras, model, call.arguments.get("callbacks"), ours)
+        progress = _make_callback(keras, _FitProgress, session, call.arguments)
+        with resume_fit(session.checkpointer, version, model, call.arguments) as resumable:
+            first = []
+            if resumable:
+                progress.go_on_from(resumable.place)
+                first = [_make_callback(keras, FitCheckpoints, resumable, progress.place)]
+            given = call.arguments.get("callbacks")
+            callbacks = add_callbacks(keras, model, given, first=first, last=[progress])
             _leave_room(session, callbacks)
             # Keras's own bar would be a second one; who asks for it still gets it.
             call.arguments = {"verbose": 0, **call.arguments, "callbacks": callbacks}
-            if kept and kept.place:
-                call.arguments["initial_epoch"] = kept.place.epoch
+            if resumable and resumable.place:
+                call.arguments["initial_epoch"] = resumable.place.epoch
             try:
                 history = fit(*call.args, **call.kwargs)
             except FitHadEnded:
                 return model.history
             finally:
-                watch.let_go()
-            if kept:
-                kept.end(watch.place(0))
+                progress.let_go()
+            if resumable:
+                resumable.end(progress.place(0))
             return history
 
-    return watched_fit
-
-
-def _with_ours(keras: Any, model: Any, callbacks: Any, ours: list[Any]) -> Any:
-    """The callbacks of a `fit`: ours come first and last, what the user has given in between."""
-    watch, *keeper = ours
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        callbacks.callbacks[:] = [*keeper, *callbacks.callbacks, watch]
-        for one in ours:
-            one.set_model(model)
-            one.set_params(callbacks.params)
-        return callbacks
-    given = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
-    return [*keeper, *(one for one in given if one is not None), watch]
+    return fit_and_report
 
 
 def _leave_room(session: Session, callbacks: Any) -> None:
@@ -110,14 +92,14 @@ def _leave_room(session: Session, callbacks: Any) -> None:
             session.log.leave_room_for(str(one.log_dir))
 
 
-def _as_callback(keras: Any, kind: type[Any]) -> type[Any]:
+def _make_callback(keras: Any, kind: type[Any], *arguments: Any) -> Any:
     # Keras 2 times the batch hooks of classes whose names it does not know, and complains about
     # them when batches are short; `Callback` is one that it knows.
-    return type("Callback", (kind, keras.callbacks.Callback), {})
+    return type("Callback", (kind, keras.callbacks.Callback), {})(*arguments)
 
 
-class _FitWatch:
-    """What the callback does, whichever Keras calls it.
+class _FitProgress:
+    """The callback that measures a `fit`, of whichever Keras.
 
     Keras 3 may call `on_train_batch_end` from other threads, and late: all measuring is therefore
     done before the next batch, on the thread that trains.

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from stoker.errors import MissingPart
-from stoker.patches.estimators import enable_estimators
+from stoker.patches.tensorflow_estimator import enable_estimators
 from stoker.user_code.keras_choice import choose_keras
 
 
@@ -87,7 +87,7 @@ def test_other_code_does_not(write, text):
 def test_estimators_are_everywhere_that_they_were(run_python):
     run_python(
         """
-        from stoker.patches.estimators import enable_estimators
+        from stoker.patches.tensorflow_estimator import enable_estimators
 
         enable_estimators()
         enable_estimators()

@@ -7,38 +7,29 @@ Where no Estimator was imported, nothing is changed. In a cluster, the chief and
 import contextlib
 import functools
 import inspect
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+from stoker.patches.tensorflow_estimator import wrap_estimators
 from stoker.training.session import REPORT_SECONDS, Session, numbers
 
 __all__ = ["watch_estimators"]
 
 
-@contextlib.contextmanager
-def watch_estimators(session: Session) -> Iterator[None]:
-    """Tell `session` about every training and evaluation inside."""
-    module: Any = sys.modules.get("tensorflow_estimator.python.estimator.estimator")
-    if module is None:
-        yield
-        return
-    estimator = module.Estimator
-    train, evaluate = estimator.train, estimator.evaluate
-    estimator.train = _watched_train(train, session)
-    estimator.evaluate = _watched_evaluate(evaluate, session)
-    try:
-        yield
-    finally:
-        estimator.train, estimator.evaluate = train, evaluate
+def watch_estimators(session: Session) -> contextlib.ExitStack:
+    """Tell `session` about every training and evaluation, until what this returns is closed."""
+    return wrap_estimators(
+        lambda train: _watch_train(train, session),
+        lambda evaluate: _watch_evaluate(evaluate, session),
+    )
 
 
-def _watched_train(train: Callable[..., Any], session: Session) -> Callable[..., Any]:
+def _watch_train(train: Callable[..., Any], session: Session) -> Callable[..., Any]:
     import tensorflow as tf
 
     signature = inspect.signature(train)
-    hook_class: Any = type("TrainWatch", (_TrainWatch, tf.compat.v1.train.SessionRunHook), {})
+    hook_class: Any = type("TrainHook", (_TrainHook, tf.compat.v1.train.SessionRunHook), {})
 
     @functools.wraps(train)
     def watched_train(estimator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -50,7 +41,7 @@ def _watched_train(train: Callable[..., Any], session: Session) -> Callable[...,
     return watched_train
 
 
-def _watched_evaluate(evaluate: Callable[..., Any], session: Session) -> Callable[..., Any]:
+def _watch_evaluate(evaluate: Callable[..., Any], session: Session) -> Callable[..., Any]:
     @functools.wraps(evaluate)
     def watched_evaluate(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         found = evaluate(estimator, *args, **kwargs)
@@ -71,7 +62,7 @@ def _watched_evaluate(evaluate: Callable[..., Any], session: Session) -> Callabl
     return watched_evaluate
 
 
-class _TrainWatch:
+class _TrainHook:
     """What the hook does: it fetches the loss, which the Estimator fetches anyway."""
 
     def __init__(self, session: Session) -> None:
@@ -94,11 +85,11 @@ class _TrainWatch:
         self._loss = float(run_values.results)
         if time.monotonic() >= self._next_report:
             self._next_report = time.monotonic() + REPORT_SECONDS
-            self._tell(run_context.session)
+            self._report(run_context.session)
 
     def end(self, session: Any) -> None:
         if self._loss is not None:
-            self._tell(session)
+            self._report(session)
 
-    def _tell(self, session: Any) -> None:
+    def _report(self, session: Any) -> None:
         self._session.log_step(int(session.run(self._global_step)), {"loss": self._loss})

@@ -6,7 +6,7 @@ import pytest
 
 from stoker.any_python import eval_export
 from stoker.errors import MissingPart
-from stoker.patches.tfma_names import CONFIG_NAMES, provide_tfma
+from stoker.stand_ins.tfma.names import CONFIG_NAMES, provide_tfma
 
 pytestmark = pytest.mark.usefixtures("import_system")
 

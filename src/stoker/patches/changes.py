@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways in which a third party is changed: a function is replaced, or an import is followed.
+
+    replace(keras.Model, "fit", fit)                undone by close(), or by leaving `with`
+    after_import("tensorflow_transform", change)    change(module), now or once it is imported
+    import_as("keras", "tf_keras")                  `import keras.x` gives tf_keras.x itself
+
+Whoever changes a third party does it in this package, and has a line in registry.py.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+__all__ = ["after_import", "import_as", "replace"]
+
+Change = Callable[[ModuleType], object]
+
+
+def replace(owner: Any, name: str, new: Any) -> contextlib.ExitStack:
+    """Put `new` in the place of an attribute; to close what this returns puts the old one back."""
+    undo = contextlib.ExitStack()
+    if name in vars(owner):
+        undo.callback(setattr, owner, name, vars(owner)[name])
+    else:  # it is inherited
+        undo.callback(delattr, owner, name)
+    setattr(owner, name, new)
+    return undo
+
+
+def after_import(name: str, change: Change) -> None:
+    """Change a module as soon as it has been imported, which this does not do.
+
+    `change` must do no harm when it is called again: so it is if the module is imported afresh.
+    """
+    if loaded := sys.modules.get(name):
+        change(loaded)
+    elif change not in _finder.changes.setdefault(name, []):
+        _finder.changes[name].append(change)
+    _install_finder()
+
+
+def import_as(name: str, real_name: str) -> None:
+    """Let a name, and every module below it, mean the real ones, now and in later imports."""
+    _finder.real_names[name] = real_name
+    for loaded in [one for one in sys.modules if one.partition(".")[0] == name]:
+        del sys.modules[loaded]
+    for loaded in [one for one in sys.modules if one.partition(".")[0] == real_name]:
+        sys.modules[name + loaded.removeprefix(real_name)] = sys.modules[loaded]
+    _install_finder()
+
+
+class _Finder(MetaPathFinder):
+    """The one finder that Stoker has for third parties; nobody else is found by it."""
+
+    def __init__(self) -> None:
+        self.changes: dict[str, list[Change]] = {}
+        self.real_names: dict[str, str] = {}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        top, _, below = fullname.partition(".")
+        if top in self.real_names:
+            return _find_alias(fullname, f"{self.real_names[top]}.{below}".rstrip("."))
+        if fullname not in self.changes:
+            return None
+        others = (one.find_spec for one in sys.meta_path if one is not self)
+        spec = next(filter(None, (find(fullname, path, target) for find in others)), None)
+        if spec and spec.loader:
+            execute = spec.loader.exec_module
+
+            def execute_and_change(module: ModuleType) -> None:
+                execute(module)
+                for change in self.changes[fullname]:
+                    change(module)
+
+            replace(spec.loader, "exec_module", execute_and_change)
+        return spec
+
+
+def _find_alias(name: str, real_name: str) -> ModuleSpec | None:
+    if importlib.util.find_spec(real_name) is None:
+        return None
+    return ModuleSpec(name, _AliasLoader(real_name))
+
+
+class _AliasLoader(Loader):
+    """Puts the real module in the place of the one that the import system made."""
+
+    def __init__(self, real_name: str) -> None:
+        self._real_name = real_name
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(self._real_name)
+
+
+_finder = _Finder()
+
+
+def _install_finder() -> None:
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every patch of a third party: what is changed, why, and with which versions that was tried.
+
+To add a patch:
+
+1. Add a line to PATCHES. `stoker doctor` shows it from then on.
+2. Write it in the file of its library, with `replace` or `after_import` of changes.py, behind
+   `PATCHES[…].check_version()`, and behind `check_names` for what is private there.
+3. Test it in tests/patches/.
+"""
+
+import functools
+import importlib.metadata
+import inspect
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from stoker.errors import StokerError
+
+__all__ = ["PATCHES", "Patch"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """One change, and what it was tried with."""
+
+    library: str
+    """The name under which pip knows it."""
+    what: str
+    why: str
+    tried: tuple[str, str]
+    """The first and the last of the minor versions that it was tried with."""
+    instead: str = ""
+    """What users can do where it does not fit, after "Install one of those"."""
+
+    @property
+    def versions(self) -> str:
+        """The versions that it was tried with, as text."""
+        first, last = self.tried
+        return first if first == last else f"{first} to {last}"
+
+    def installed_version(self) -> str | None:
+        """The version of the library in this environment; None if it is not there."""
+        try:
+            return importlib.metadata.version(self.library)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    def fits(self, version: str) -> bool:
+        """Whether it was tried with this version."""
+        first, last = map(_minor, self.tried)
+        return first <= _minor(version) <= last
+
+    def check_version(self, version: str | None = None) -> None:
+        """Warn, once, if it was not tried with this version, or with the one that is installed."""
+        version = version or self.installed_version()
+        if version and not self.fits(version):
+            _warn_once(
+                f"{self._describe_misfit(version)}. If something fails, install one of those."
+            )
+
+    def check_names(self, owner: Any, *names: str) -> None:
+        """Raise StokerError if the library lacks private names that are changed or used."""
+        if missing := [name for name in names if not hasattr(owner, name)]:
+            raise self.misfit(f"{_name(owner)} has no {', '.join(missing)}")
+
+    def check_parameters(self, function: Callable[..., Any], *parameters: str) -> None:
+        """Raise StokerError if a private function does not take these parameters."""
+        if (found := tuple(inspect.signature(function).parameters)) != parameters:
+            raise self.misfit(f"{_name(function)} takes {found}, not {parameters}")
+
+    def misfit(self, reason: str = "", *, version: str | None = None) -> StokerError:
+        """The error to raise where the library is not what it was when this was written."""
+        text = self._describe_misfit(version or self.installed_version() or "an unknown version")
+        reason = reason and f", where {reason}"
+        return StokerError(f"{text}{reason}. Install one of those{self.instead}.")
+
+    def _describe_misfit(self, version: str) -> str:
+        return (
+            f"Stoker changes {self.library} ({self.what}). That was tried with {self.versions}, "
+            f"and this is {version}"
+        )
+
+
+_UNWATCHED = ", or train without checkpoints: Trainer(watch=False)"
+
+PATCHES = {
+    "tensorflow-join": Patch(
+        library="tensorflow",
+        what="MultiWorkerMirroredStrategy tells when it is made",
+        why="that is where the workers of a group wait for each other",
+        tried=("2.21", "2.21"),
+    ),
+    "tensorflow-estimators": Patch(
+        library="tensorflow",
+        what="tf.estimator is there again",
+        why="TensorFlow 2.16 dropped it, and modules still use it",
+        tried=("2.16", "2.21"),
+    ),
+    "estimator-hooks": Patch(
+        library="tensorflow-estimator",
+        what="train gets a hook, and evaluate is read",
+        why="progress and metrics of Estimators",
+        tried=("2.15", "2.15"),
+    ),
+    "keras-fit": Patch(
+        library="keras",
+        what="fit gets callbacks",
+        why="progress, metrics and checkpoints",
+        tried=("3.15", "3.15"),
+    ),
+    "keras-fit-loop": Patch(
+        library="keras",
+        what="fit begins in the middle of an epoch",
+        why="a stopped training resumes; initial_epoch is for whole epochs",
+        tried=("3.15", "3.15"),
+        instead=_UNWATCHED,
+    ),
+    "keras-workers": Patch(
+        library="keras",
+        what="fit, evaluate, predict and save work under MultiWorkerMirroredStrategy",
+        why="Keras 3 has most of what that needs, and not all",
+        tried=("3.15", "3.15"),
+        instead=", use Keras 2 (Trainer(keras=2)), or write a training loop of your own",
+    ),
+    "tf-keras-name": Patch(
+        library="tf-keras",
+        what="`keras` means tf_keras",
+        why="modules mix keras and tf.keras, and want the same classes",
+        tried=("2.21", "2.21"),
+    ),
+    "tf-keras-fit": Patch(
+        library="tf-keras",
+        what="fit gets callbacks",
+        why="progress, metrics and checkpoints",
+        tried=("2.21", "2.21"),
+    ),
+    "tf-keras-fit-loop": Patch(
+        library="tf-keras",
+        what="fit begins in the middle of an epoch",
+        why="a stopped training resumes; initial_epoch is for whole epochs",
+        tried=("2.21", "2.21"),
+        instead=_UNWATCHED,
+    ),
+    "transform-pop": Patch(
+        library="tensorflow-transform",
+        what="a label that could not be computed may be popped",
+        why="serving functions written for older versions do that",
+        tried=("1.21", "1.21"),
+    ),
+    "tfma-names": Patch(
+        library="tensorflow-model-analysis",
+        what="names that it lost are there again",
+        why="pipelines name tfma.EvalConfig and tfma.export",
+        tried=("0.52", "0.52"),
+    ),
+    "tuner-state": Patch(
+        library="keras-tuner",
+        what="state files are replaced at once",
+        why="a killed search never leaves half of one",
+        tried=("1.4", "1.4"),
+    ),
+    "tuner-overwrite": Patch(
+        library="keras-tuner",
+        what="a worker does not obey overwrite=True",
+        why="it would remove the state of the search that it belongs to",
+        tried=("1.4", "1.4"),
+    ),
+    "tensorflowjs-imports": Patch(
+        library="tensorflowjs",
+        what="jax, flax and decision forests need not be installed",
+        why="it imports them also for a SavedModel; in the environment tfjs",
+        tried=("4.22", "4.22"),
+    ),
+}
+"""By name, as `stoker doctor` shows them."""
+
+
+def _minor(version: str) -> tuple[int, int]:
+    numbers = re.findall(r"\d+", version)
+    return int(numbers[0]), int(numbers[1])
+
+
+def _name(thing: Any) -> str:
+    return str(getattr(thing, "__qualname__", None) or getattr(thing, "__name__", type(thing)))
+
+
+@functools.cache
+def _warn_once(text: str) -> None:
+    warnings.warn(text, stacklevel=4)

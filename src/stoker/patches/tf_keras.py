@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keras 2: it is what the name `keras` means in a worker that has it, and its `fit` is watched.
+
+Modules that mix `keras` and `tf.keras`, and libraries such as keras_tuner, then see the same
+classes.
+"""
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from stoker.patches.changes import import_as, replace
+from stoker.patches.fit import FitLoop, Start, catch_loop
+from stoker.patches.registry import PATCHES
+from stoker.task import ProcessNeeds
+from stoker.user_code.keras_choice import KERAS_VARIABLE
+
+__all__ = ["alias_keras", "catch_fit_loop", "prepare_keras", "wrap_fit"]
+
+
+def prepare_keras(needs: ProcessNeeds) -> None:
+    """Decide Keras for this process; TensorFlow must not have been imported in it."""
+    if needs.keras is None:
+        return
+    if "tensorflow" in sys.modules:
+        raise RuntimeError(
+            f"Keras {needs.keras} cannot be chosen: TensorFlow is already imported in this "
+            "process. Run the step in a process of its own, with the `processes` launcher."
+        )
+    os.environ[KERAS_VARIABLE] = "1" if needs.keras == 2 else "0"
+
+
+def alias_keras() -> None:
+    """Make `keras` and every module below it mean `tf_keras`, now and in later imports.
+
+    To be called after TensorFlow was imported with Keras 2; a second call changes nothing.
+    """
+    tf_keras = importlib.import_module("tf_keras")
+    PATCHES["tf-keras-name"].check_version(tf_keras.__version__)
+    # This is what `tf.keras` means; it lost its version when it left TensorFlow.
+    vars(importlib.import_module("tf_keras.api._v2.keras"))["__version__"] = tf_keras.__version__
+    import_as("keras", "tf_keras")
+
+
+def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:
+    """Put `wrap(fit, tf_keras)` in the place of the base class's `fit`, where all calls arrive."""
+    import tf_keras
+
+    PATCHES["tf-keras-fit"].check_version(tf_keras.__version__)
+    return replace(tf_keras.Model, "fit", wrap(tf_keras.Model.fit, tf_keras))
+
+
+def catch_fit_loop(start: Start | None) -> contextlib.AbstractContextManager[list[FitLoop]]:
+    """Catch the loop of the `fit` that is called inside, to enter it at `start`."""
+    module = importlib.import_module("tf_keras.src.engine.data_adapter")
+    patch = PATCHES["tf-keras-fit-loop"]
+    return catch_loop(patch, module, "get_data_handler", _HandlerLoop, start)
+
+
+_PRIVATE = ("_adapter", "_current_step", "_dataset", "_inferred_steps", "_initial_step")
+
+
+class _HandlerLoop:
+    """A DataHandler counts steps, and opens the data for every epoch or once."""
+
+    def __init__(self, handler: Any, rest: Any, start: Start | None) -> None:
+        PATCHES["tf-keras-fit-loop"].check_names(handler, *_PRIVATE)
+        self._handler = handler
+        self._before = start.position - start.step if start else 0
+        self._has_begun = False
+        if start:
+            handler.enumerate_epochs = _epochs_from(handler, rest, start)
+
+    def begin_epoch(self) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+        elif self._handler._adapter.should_recreate_iterator():
+            self._before = 0
+        else:
+            self._before += self._handler._current_step
+
+    def position(self, step: int) -> int:
+        return self._before + step
+
+    def epoch_steps(self) -> int | None:
+        known: int | None = self._handler._inferred_steps
+        return known
+
+    def warm_up(self, model: Any) -> None:
+        model.train_function(iter(self._handler._dataset))
+
+
+def _epochs_from(handler: Any, rest: Any, start: Start) -> Callable[[], Iterator[Any]]:
+    whole, num_steps = handler._dataset, start.epoch_steps or handler._inferred_steps
+    enumerate_epochs = handler.enumerate_epochs
+
+    def epochs() -> Iterator[Any]:
+        handler._initial_step = start.step
+        handler._dataset = rest._dataset
+        for number, epoch in enumerate(enumerate_epochs()):
+            if number == 0:
+                # To end an epoch by reading on until there is no more would count a step too many.
+                handler._dataset, handler._inferred_steps = whole, num_steps
+            yield epoch
+
+    return epochs

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes and restores the checkpoints of one `run_fn`: of every `fit`, and of custom loops."""
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from stoker.data.seeds import set_entropy
+from stoker.errors import StokerError
+from stoker.training.resume.checkpoints import (
+    Checkpoint,
+    CheckpointSchedule,
+    CheckpointStore,
+    draw_seed,
+)
+from stoker.training.resume.plain_values import Arrays, as_plain, from_plain
+from stoker.training.resume.random_state import read_random_state, set_random_state
+from stoker.training.resume.variables import (
+    OtherVariables,
+    num_bytes,
+    read_variables,
+    set_variables,
+)
+from stoker.training.stopping import stop_wanted
+from stoker.user_code.fingerprint import loaded_files
+
+__all__ = ["SECONDS", "Checkpointer", "digest_file", "prepare_to_resume"]
+
+SECONDS = "STOKER_CHECKPOINT_SECONDS"
+
+
+def prepare_to_resume(checkpoint_dir: str) -> None:
+    """Let the module, which is about to be loaded, do what can be done again.
+
+    Shuffles without a seed are those of the first attempt. A Dropout of Keras 2 draws from an op
+    whose state nobody can read, unless it is told to have a generator; in a worker group it cannot.
+    """
+    set_entropy(draw_seed(checkpoint_dir))
+    if "tf_keras" in sys.modules and "TF_CONFIG" not in os.environ:
+        sys.modules["tf_keras"].backend.experimental.enable_tf_random_generator()
+
+
+class Checkpointer:
+    """Keeps what `run_fn` does: a store for every `fit` and loop, in the order of calls."""
+
+    def __init__(self, folder: str, *, say: Callable[[str, str], None]) -> None:
+        seconds = os.environ.get(SECONDS)
+        self.say = say
+        self.schedule = CheckpointSchedule(
+            float(seconds) if seconds else None, now=time.perf_counter()
+        )
+        self.signals = contextlib.ExitStack()
+        self.is_busy = False
+        """Whether a `fit` is kept now: one inside of another is a part of that."""
+        self._folder = folder
+        self._writes = _is_chief()
+        self._num_stores: Counter[str] = Counter()
+
+    def open_store(self, kind: str) -> tuple[int, CheckpointStore]:
+        """The store of the next `fit` or loop, and its number."""
+        self._num_stores[kind] += 1
+        number = self._num_stores[kind]
+        return number, CheckpointStore(os.path.join(self._folder, f"{kind}-{number}"))
+
+    def is_due(self) -> bool:
+        """Whether it is time to save, or to stop."""
+        return time.perf_counter() >= self.schedule.next or stop_wanted()
+
+    def save(
+        self,
+        store: CheckpointStore,
+        variables: Sequence[Any],
+        describe: Callable[[Arrays], Mapping[str, Any]],
+        *,
+        at_the_end: bool = False,
+    ) -> None:
+        """Save if this process is the one to write, and now is the time for so much.
+
+        `describe` gives what else there is to keep; its arrays it adds to those it is given.
+        """
+        began = time.perf_counter()
+        allowed = stop_wanted() or self.schedule.allows(num_bytes(variables), now=began)
+        if not (self._writes and allowed):
+            return
+        arrays: Arrays = read_variables(variables)
+        record = {
+            "time": datetime.now().isoformat(sep=" ", timespec="seconds"),
+            "random": as_plain(read_random_state(), arrays),
+            **describe(arrays),
+        }
+        store.put(Checkpoint(record=record, arrays=arrays), at_the_end=at_the_end)
+        self.schedule.wrote(began=began, ended=time.perf_counter())
+
+    def restore(self, found: Checkpoint, variables: Sequence[Any]) -> None:
+        """Give variables and all random generators the state of the checkpoint."""
+        try:
+            set_variables(variables, found.arrays)
+        except OtherVariables as error:
+            raise StokerError(
+                f"The checkpoint in {self._folder} does not fit: {error}. The module built "
+                "something else than last time. Start from the beginning with --fresh."
+            ) from error
+        set_random_state(from_plain(found.record["random"], found.arrays))
+        self.schedule.begin(now=time.perf_counter())
+
+    @functools.cached_property
+    def files(self) -> dict[str, str]:
+        """The user's own files that were loaded, with their digests."""
+        return {path: digest_file(path) for path in loaded_files()}
+
+
+def _is_chief() -> bool:
+    """Whether this process is the one of its worker group that writes; one alone is."""
+    config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    roles, task = config.get("cluster") or {}, config.get("task") or {}
+    first = next((role for role in ("chief", "master", "worker") if role in roles), None)
+    return not roles or (task.get("type"), int(task.get("index", 0))) == (first, 0)
+
+
+def digest_file(path: str) -> str:
+    """The digest of a file; nothing if it is gone."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
