@@ -25,4 +25,4 @@ def loads(s: str) -> Any:
 def _as_plain(value: Any) -> Any:
     if isinstance(value, Message):
         return json_format.MessageToDict(value, preserving_proto_field_name=True)
-    raise TypeError(f"JSON cannot say {value!r} of type {type(value).__name__}.")
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be written as JSON.")

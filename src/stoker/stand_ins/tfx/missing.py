@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of TFX that are not here: where they were, and what to do instead.
 
-A module of the `tfx` package says `__getattr__ = missing(__name__, COMPONENTS)` for names that it
-lacks, `__getattr__ = missing_extension(__name__)` if it may be imported and has nothing, and `raise
+A module of the `tfx` package says `__getattr__ = missing(__name__)` for names that it lacks,
+`__getattr__ = missing_extension(__name__)` if it may be imported and has nothing, and `raise
 missing_module(__name__)` if it is missing as a whole.
 """
 
@@ -12,21 +12,9 @@ from typing import Any
 from stoker.errors import MissingPart
 
 __all__ = [
-    "COMPONENTS",
-    "CONNECTIONS",
-    "DRIVER_TYPES",
-    "DSL",
-    "EXAMPLE_GENS",
-    "EXECUTOR_SPECS",
     "EXTENSIONS",
-    "FUNCTION_PARTS",
-    "MESSAGES",
-    "MLMD",
     "MODULES",
     "PLACEHOLDERS",
-    "RUNNERS",
-    "SPECS",
-    "STRATEGIES",
     "missing",
     "missing_extension",
     "missing_module",
@@ -62,17 +50,34 @@ _OWN_EXAMPLE_GEN = (
 )
 _AVRO = "Convert the files to Parquet, and read those with ParquetExampleGen."
 
-COMPONENTS: Advice = {
-    "ModelValidator": _VALIDATED,
+NAMES: Advice = {
+    "AsyncOutputArtifact": "Use OutputArtifact: a step publishes its outputs when it ends.",
+    "BeamComponentParameter": "Give the flags with .with_beam_pipeline_args([…]) on the step.",
+    "ComponentInfo": _DRIVERS,
     "DistributionValidator": _VALIDATOR,
+    "DriverArgs": _DRIVERS,
     "ExampleDiff": _VALIDATOR,
-}
-EXAMPLE_GENS: Advice = {"QueryBasedExampleGen": _OWN_EXAMPLE_GEN}
-MESSAGES: Advice = dict.fromkeys(["ExampleDiffConfig", "PairedExampleSkew"], _VALIDATOR)
-SPECS: Advice = {
+    "ExampleDiffConfig": _VALIDATOR,
+    "ExecutionDecision": _DRIVERS,
+    "ExecutionInfo": _DRIVERS,
+    "ExecutorContainerSpec": _CONTAINERS,
+    "ForEach": _FOR_EACH,
+    "KubeflowDagRunner": _RUNNER,
+    "KubeflowDagRunnerConfig": _RUNNER,
+    "KubeflowV2DagRunner": _RUNNER,
+    "KubeflowV2DagRunnerConfig": _RUNNER,
+    "Metadata": _STORE,
+    "MetadataStore": _MLMD,
+    "ModelValidator": _VALIDATED,
+    "PairedExampleSkew": _VALIDATOR,
+    "PipelineInfo": _DRIVERS,
+    "QueryBasedExampleGen": _OWN_EXAMPLE_GEN,
     "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
+    "TemplatedExecutorContainerSpec": _CONTAINERS,
+    "create_container_component": _CONTAINERS,
+    "get_default_kubeflow_metadata_config": _RUNNER,
+    "mysql_metadata_connection_config": _MYSQL,
 }
-DSL: Advice = {"ForEach": _FOR_EACH}
 PLACEHOLDERS: Advice = dict.fromkeys(
     [
         *("environment_variable", "exec_property", "execution_invocation", "input", "join"),
@@ -80,32 +85,7 @@ PLACEHOLDERS: Advice = dict.fromkeys(
     ],
     _PLACEHOLDERS,
 )
-FUNCTION_PARTS: Advice = {
-    "BeamComponentParameter": "Give the flags with .with_beam_pipeline_args([…]) on the step.",
-    "AsyncOutputArtifact": "Use OutputArtifact: a step publishes its outputs when it ends.",
-}
-STRATEGIES: Advice = {
-    "create_container_component": _CONTAINERS,
-}
-EXECUTOR_SPECS: Advice = {
-    "ExecutorContainerSpec": _CONTAINERS,
-    "TemplatedExecutorContainerSpec": _CONTAINERS,
-}
-RUNNERS: Advice = dict.fromkeys(
-    [
-        "KubeflowDagRunner",
-        "KubeflowDagRunnerConfig",
-        "KubeflowV2DagRunner",
-        "KubeflowV2DagRunnerConfig",
-        "get_default_kubeflow_metadata_config",
-    ],
-    _RUNNER,
-)
-MLMD: Advice = {"MetadataStore": _MLMD}
-CONNECTIONS: Advice = {"mysql_metadata_connection_config": _MYSQL, "Metadata": _STORE}
-DRIVER_TYPES: Advice = dict.fromkeys(
-    ["ComponentInfo", "DriverArgs", "ExecutionDecision", "ExecutionInfo", "PipelineInfo"], _DRIVERS
-)
+"""Apart from the others, since some are everyday words."""
 EXTENSIONS: Advice = {
     "google_cloud_ai_platform": _CLOUD_TRAINING,
     "google_cloud_big_query": _BIG_QUERY,
@@ -127,7 +107,7 @@ MODULES: Advice = {
 }
 
 
-def missing(module_name: str, advice: Advice) -> Callable[[str], Any]:
+def missing(module_name: str, advice: Advice = NAMES) -> Callable[[str], Any]:
     """The `__getattr__` of a module that lacks the names in `advice`."""
 
     def __getattr__(name: str) -> Any:  # noqa: N807

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An ExampleGen whose executor is chosen by the pipeline."""
 
-from stoker.stand_ins.tfx.missing import EXAMPLE_GENS, missing
+from stoker.stand_ins.tfx.missing import missing
 from stoker.components.example_gen import FileBasedExampleGen
 
-__getattr__ = missing(__name__, EXAMPLE_GENS)
+__getattr__ = missing(__name__)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The messages that configure steps."""
 
-from stoker.stand_ins.tfx.missing import MESSAGES, missing
+from stoker.stand_ins.tfx.missing import missing
 from stoker.dsl.proto.bulk_inferrer_pb2 import (
     ClassifyOutput,
     DataSpec,
@@ -29,4 +29,4 @@ from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 
-__getattr__ = missing(__name__, MESSAGES)
+__getattr__ = missing(__name__)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a component names its executor."""
 
-from stoker.stand_ins.tfx.missing import EXECUTOR_SPECS, missing
+from stoker.stand_ins.tfx.missing import missing
 from stoker.dsl import BeamExecutorSpec, ExecutorClassSpec, ExecutorSpec
 
-__getattr__ = missing(__name__, EXECUTOR_SPECS)
+__getattr__ = missing(__name__)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runners for Kubeflow and Vertex AI: not in this version."""
 
-from stoker.stand_ins.tfx.missing import RUNNERS, missing
+from stoker.stand_ins.tfx.missing import missing
 
-__getattr__ = missing(__name__, RUNNERS)
+__getattr__ = missing(__name__)
