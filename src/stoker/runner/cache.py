@@ -18,12 +18,12 @@ from stoker.artifacts import Artifact, ArtifactMap, PropertyValue
 from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters import inspect_python
 from stoker.metadata.records import Execution
-from stoker.runner.plan import StepPlan, import_paths
+from stoker.runner.plan import StepPlan
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.manifest import Manifest, describe
 from stoker.storage.root import manifest_file
 from stoker.task import ProcessNeeds
-from stoker.user_code.fingerprint import definition_source, files_of
+from stoker.user_code.fingerprint import definition_source
 
 __all__ = [
     "Hit",
@@ -170,17 +170,14 @@ def _versions(needs: ProcessNeeds) -> dict[str, str]:
 
 def _code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests) -> dict[str, str]:
     """The user's code: the files of a module, or one definition and what it uses."""
-    file = plan.user_file
-    if not file or not os.path.isfile(file):
+    if not plan.code_files:
         return {}
+    file = str(plan.user_file)
     where, _, name = node.executor_spec.class_path.rpartition(":")
     if where == file and file not in plan.parameters.values():
         return {f"source of {name}": _digest(definition_source(file, name))}
     folder = os.path.dirname(os.path.abspath(file))
-    return {
-        f"file {os.path.relpath(path, folder)}": digest(path)
-        for path in files_of(file, import_paths())
-    }
+    return {f"file {os.path.relpath(path, folder)}": digest(path) for path in plan.code_files}
 
 
 def _content(artifact: Artifact) -> list[Any]:

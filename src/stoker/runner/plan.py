@@ -3,7 +3,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,12 @@ from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StokerError
 from stoker.launchers.interpreters import resolve as resolve_python
 from stoker.task import ProcessNeeds
+from stoker.user_code.fingerprint import files_of
 from stoker.user_code.imports import find_module
 from stoker.user_code.keras_choice import choose_keras, users_environ
 from stoker.user_code.strategies import cluster_for
 
-__all__ = ["StepPlan", "find_user_file", "import_paths", "plan_steps"]
+__all__ = ["StepPlan", "import_paths", "plan_step", "plan_steps"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +27,16 @@ class StepPlan:
     parameters: Mapping[str, Any]
     """As plain JSON; those that other steps compute are not among them yet."""
     user_file: str | None
-    """The user's own file that the step will load, if there is one."""
+    """The user's own file that the step will load, if it loads one and it is found."""
+    code_files: Sequence[str]
+    """That file, and those that it imports from its own folder."""
     needs: ProcessNeeds
 
 
 def plan_steps(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, StepPlan]:
     """The plan of each step; where either Keras will do, it is that of another step."""
     plans = {
-        node.id: _plan(node, node.spec.values(given))
+        node.id: plan_step(node, node.spec.values(given))
         for node in pipeline.components
         if isinstance(node, BaseComponent)
     }
@@ -45,22 +48,23 @@ def plan_steps(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, StepPlan]
     return plans
 
 
-def find_user_file(code: UserCode | None) -> str | None:
-    """The user's own file that a step will load; None if it loads none, or it is not found."""
-    if code is None:
-        return None
-    return code.module_file or (code.module and find_module(code.module, import_paths()))
+def plan_step(node: BaseComponent, parameters: dict[str, Any]) -> StepPlan:
+    """The plan of a step with these parameters."""
+    code, paths = node.user_code(parameters), import_paths()
+    file = code.module_file if code else None
+    if code and code.module and not file:
+        file = find_module(code.module, paths)
+    return StepPlan(
+        parameters=parameters,
+        user_file=file,
+        code_files=files_of(file, paths) if file and os.path.isfile(file) else (),
+        needs=_find_needs(node, code, file),
+    )
 
 
 def import_paths() -> tuple[str, ...]:
     """Where user code finds its imports: as this program does."""
     return tuple(path or os.getcwd() for path in sys.path)
-
-
-def _plan(node: BaseComponent, parameters: dict[str, Any]) -> StepPlan:
-    code = node.user_code(parameters)
-    file = find_user_file(code)
-    return StepPlan(parameters=parameters, user_file=file, needs=_find_needs(node, code, file))
 
 
 def _find_needs(node: BaseComponent, code: UserCode | None, file: str | None) -> ProcessNeeds:

@@ -30,7 +30,7 @@ from stoker.launchers import Launcher
 from stoker.metadata.masking import masked
 from stoker.metadata.records import ExecutionState
 from stoker.runner import cache
-from stoker.runner.plan import StepPlan, find_user_file, import_paths, plan_steps
+from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
 from stoker.runner.recorder import ExecutionRecorder
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.locks import hold_dir, hold_run_lock, is_locked
@@ -81,6 +81,7 @@ def begin_run(
             launcher=launcher,
             console=console,
             plans=plans,
+            import_paths=import_paths(),
             digest=FileDigests(root.digests_file),
         )
         steps.close_dead_runs()
@@ -119,6 +120,7 @@ class Steps:
     launcher: Launcher
     console: Console
     plans: Mapping[str, StepPlan]
+    import_paths: tuple[str, ...]
     digest: FileDigests
     published: dict[str, ArtifactMap] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
@@ -244,16 +246,16 @@ class Steps:
             self._launch(node, plan, inputs, properties, checkpoint_dir)
 
     def _complete_plan(self, node: BaseComponent) -> StepPlan:
-        """A step's plan, with the parameters that other steps have computed by now."""
+        """A step's plan, with the parameters and the file that other steps have made by now."""
         plan = self.plans[node.id]
-        if not node.spec.placeholders:
+        waits_for_file = plan.user_file and not plan.code_files
+        if not (node.spec.placeholders or waits_for_file):
             return plan
         try:
             parameters = node.spec.values(dict(self.options.parameters), self._get_all)
         except (Absent, TypeError) as error:
             raise StepFailed(f"{node.id}: a parameter has no value that fits: {error}") from error
-        user_file = find_user_file(node.user_code(parameters))
-        return replace(plan, parameters=parameters, user_file=user_file)
+        return replace(plan_step(node, parameters), needs=plan.needs)
 
     def _decide(self, node: BaseComponent, parts: Mapping[str, str]) -> cache.Hit | cache.Miss:
         if not self.pipeline.enable_cache:
@@ -346,7 +348,7 @@ class Steps:
             columns_dir=self.root.columns_dir,
             log_file=self._choose_log_file(node, execution),
             beam_pipeline_args=tuple(beam_pipeline_args),
-            import_paths=import_paths(),
+            import_paths=self.import_paths,
             argv=tuple(sys.argv),
             flags=flags_of_this_program(),
             needs=plan.needs,
