@@ -96,6 +96,6 @@ def test_the_user_exporter_is_marked_as_done_after_its_last_export(tmp_path):
 
 def test_the_version_of_the_package_is_in_the_cache_key_only_where_estimators_are_used():
     name = "version of tensorflow-estimator"
-    with_them = cache._versions(ProcessNeeds(tensorflow=True, keras=2, estimators=True))
+    with_them = cache._find_versions(ProcessNeeds(tensorflow=True, keras=2, estimators=True))
     assert with_them[name].startswith("2.15.")
-    assert name not in cache._versions(ProcessNeeds(tensorflow=True, keras=2))
+    assert name not in cache._find_versions(ProcessNeeds(tensorflow=True, keras=2))

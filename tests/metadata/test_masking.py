@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stoker.metadata.masking import MASK, masked
+from stoker.metadata.masking import MASK, mask_secrets
 
 SECRET_KEYS = [
     "password",
@@ -49,44 +49,47 @@ def values_with_a_secret(draw):
 @given(values_with_a_secret())
 def test_a_secret_never_shows_however_deep_it_lies(value):
     assert SECRET in json.dumps(value)
-    assert SECRET not in json.dumps(masked(value))
+    assert SECRET not in json.dumps(mask_secrets(value))
 
 
 @given(plain)
 def test_what_has_no_secret_stays_as_it_is(value):
-    assert masked(value) == value
+    assert mask_secrets(value) == value
 
 
 @given(values_with_a_secret())
 def test_masking_twice_is_masking_once(value):
-    assert masked(masked(value)) == masked(value)
+    assert mask_secrets(mask_secrets(value)) == mask_secrets(value)
 
 
 @given(plain, st.integers(0, 4))
 def test_json_text_without_a_secret_keeps_its_layout(value, indent):
     text = json.dumps(value, indent=indent)
-    assert masked(text) == text
+    assert mask_secrets(text) == text
 
 
 @pytest.mark.parametrize("key", SECRET_KEYS)
 def test_a_key_that_names_a_secret_is_masked(key):
-    assert masked({key: SECRET}) == {key: MASK}
+    assert mask_secrets({key: SECRET}) == {key: MASK}
 
 
 @pytest.mark.parametrize("key", PLAIN_KEYS)
 def test_a_key_that_only_looks_like_one_is_not(key):
-    assert masked({key: 128}) == {key: 128}
+    assert mask_secrets({key: 128}) == {key: 128}
 
 
 def test_a_switch_is_not_a_secret():
-    assert masked({"use_token": True, "password": None}) == {"use_token": True, "password": None}
+    assert mask_secrets({"use_token": True, "password": None}) == {
+        "use_token": True,
+        "password": None,
+    }
 
 
 def test_the_given_value_is_not_changed():
     value = {"inner": {"token": SECRET}}
-    masked(value)
+    mask_secrets(value)
     assert value == {"inner": {"token": SECRET}}
 
 
 def test_the_password_in_a_url_is_masked():
-    assert masked(f"postgresql://me:{SECRET}@host/db") == "postgresql://me:***@host/db"
+    assert mask_secrets(f"postgresql://me:{SECRET}@host/db") == "postgresql://me:***@host/db"

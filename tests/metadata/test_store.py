@@ -203,10 +203,10 @@ def test_unfinished_executions_come_with_their_run(store: Store) -> None:
     run(store, "run-1")
     store.begin_run("penguin", "run-2", properties={"lock": "/locks/run-2"})
     execution_id, _ = begin(store, run_id="run-2")
-    [(execution, found)] = store.unfinished("penguin")
+    [(execution, found)] = store.find_unfinished("penguin")
     assert execution.id == execution_id
     assert found.properties["lock"] == "/locks/run-2"
-    assert store.unfinished("taxi") == []
+    assert store.find_unfinished("taxi") == []
 
 
 def test_lineage_goes_back_to_the_data_and_forward_to_the_models(store: Store) -> None:
@@ -259,7 +259,7 @@ def test_a_question_takes_as_many_statements_for_thirty_runs_as_for_two(store: S
         lambda: store.executions(pipeline_name="penguin"),
         lambda: store.artifacts(pipeline_name="penguin", node_id="Trainer"),
         lambda: store.runs("penguin"),
-        lambda: store.unfinished("penguin"),
+        lambda: store.find_unfinished("penguin"),
     ]
     for number in range(2):
         run(store, f"run-{number}")

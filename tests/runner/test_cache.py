@@ -5,7 +5,7 @@ import os
 from stoker.artifacts import Examples, Model
 from stoker.components.tuner.component import Tuner
 from stoker.dsl import as_channel
-from stoker.runner.cache import Hit, Miss, Past, damage, decide, key_of, work_key_of
+from stoker.runner.cache import Hit, Miss, Past, decide, find_damage, make_key, make_work_key
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.manifest import seal
 from stoker.storage.root import manifest_file
@@ -62,7 +62,7 @@ def test_a_run_without_the_cache_leaves_nothing_to_compare_with(tmp_path):
 
 
 def test_a_key_does_not_depend_on_the_order_of_its_parts():
-    assert key_of({"a": "1", "b": "2"}) == key_of({"b": "2", "a": "1"})
+    assert make_key({"a": "1", "b": "2"}) == make_key({"b": "2", "a": "1"})
 
 
 def test_damage_is_a_file_that_is_gone_or_of_another_size(tmp_path):
@@ -72,16 +72,20 @@ def test_damage_is_a_file_that_is_gone_or_of_another_size(tmp_path):
     weights = tmp_path / "Trainer" / "model" / "7" / "weights"
     weights.write_text("1234")
     seal(model.uri).write(manifest_file(model.uri))
-    assert damage({"model": [model]}) == ""
+    assert find_damage({"model": [model]}) == ""
     weights.write_text("12345")
-    assert damage({"model": [model]}).endswith("has 5 bytes, not the 4 that were published")
+    assert find_damage({"model": [model]}).endswith("has 5 bytes, not the 4 that were published")
     weights.unlink()
-    assert damage({"model": [model]}).endswith("weights is gone")
+    assert find_damage({"model": [model]}).endswith("weights is gone")
 
 
 def test_how_many_trials_run_at_once_does_not_make_other_work():
     examples = as_channel([Examples()])
     tuner = Tuner(examples=examples, module_file="tuner.py")
     parts = {"executor": "Tuner", "parameter train_args": "1", "parameter tune_args": "1"}
-    assert work_key_of(tuner, parts) == work_key_of(tuner, {**parts, "parameter tune_args": "2"})
-    assert work_key_of(tuner, parts) != work_key_of(tuner, {**parts, "parameter train_args": "2"})
+    assert make_work_key(tuner, parts) == make_work_key(
+        tuner, {**parts, "parameter tune_args": "2"}
+    )
+    assert make_work_key(tuner, parts) != make_work_key(
+        tuner, {**parts, "parameter train_args": "2"}
+    )

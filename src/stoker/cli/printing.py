@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from stoker.metadata.masking import masked
+from stoker.metadata.masking import mask_secrets
 from stoker.views.table import Table, readable_path, readable_size
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, its secrets masked."""
-    click.echo(json.dumps(masked(value), indent=2))
+    click.echo(json.dumps(mask_secrets(value), indent=2))
 
 
 def print_answer(record: Any, table: Table, *, as_json: bool) -> int:

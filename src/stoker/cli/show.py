@@ -29,7 +29,7 @@ from stoker.cli.printing import (
     readable_time,
 )
 from stoker.cli.stores import with_store
-from stoker.metadata.masking import masked
+from stoker.metadata.masking import mask_secrets
 from stoker.metadata.records import Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.manifest import Manifest
@@ -141,7 +141,7 @@ def _show_execution(store: Store, execution: Execution, as_json: bool) -> None:
         "pipeline": execution.pipeline_name,
         "run": execution.run_id,
         "type": execution.type_name,
-        "parameters": masked(parameters),
+        "parameters": mask_secrets(parameters),
         "inputs": _references(store.inputs(execution.id)),
         "outputs": _references(store.outputs(execution.id)),
         "error": execution.error,
@@ -166,7 +166,7 @@ def _show_execution(store: Store, execution: Execution, as_json: bool) -> None:
 
 def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
     maker = maker_of(store, artifact)
-    properties = masked({**artifact.properties, **artifact.custom_properties})
+    properties = mask_secrets({**artifact.properties, **artifact.custom_properties})
     files = _files(artifact)
     tables = [*preview(artifact), *_formats(store, artifact)]
     if as_json:

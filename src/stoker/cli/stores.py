@@ -11,7 +11,7 @@ import click
 from sqlalchemy.exc import ArgumentError
 
 from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
-from stoker.metadata.masking import masked
+from stoker.metadata.masking import mask_secrets
 from stoker.metadata.store import Store
 
 __all__ = ["find_store", "store_options", "with_store"]
@@ -48,7 +48,7 @@ def _open(config: StoreConfig) -> Store:
     try:
         return Store(config)
     except (ArgumentError, ModuleNotFoundError) as error:  # no such database, or no driver for it
-        reason = masked(str(error))
+        reason = mask_secrets(str(error))
         raise click.UsageError(f"The store {config.place} cannot be opened: {reason}") from error
 
 

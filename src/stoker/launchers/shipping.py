@@ -21,9 +21,9 @@ Shipment = Mapping[str, bytes]
 
 def pack(task: Task) -> Shipment:
     """The user's files that a task loads, as far as their text tells."""
-    roots = [path for path in _named_files(task) if not is_installed(path)]
+    roots = [path for path in _list_files(task) if not is_installed(path)]
     files = {file for root in roots for file in files_of(root, task.import_paths)}
-    return {path: content for path in sorted(files) if (content := _content(path)) is not None}
+    return {path: content for path in sorted(files) if (content := _read(path)) is not None}
 
 
 def unpack(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
@@ -31,7 +31,7 @@ def unpack(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
 
     Files that are not here come to `folder`, below their paths at home.
     """
-    if all(_content(path) == content for path, content in code.items()):
+    if all(_read(path) == content for path, content in code.items()):
         return task, ""
     for path, content in code.items():
         here = folder + path
@@ -59,7 +59,7 @@ def unpack(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
     return moved, folder
 
 
-def _named_files(task: Task) -> Iterator[str]:
+def _list_files(task: Task) -> Iterator[str]:
     """The files that a task names: the user's file, `file.py:Name`, `package.module:Name`."""
     if task.user_file:
         yield os.path.abspath(task.user_file)
@@ -79,7 +79,7 @@ def _move(text: str, code: Shipment, folder: str) -> str:
     )
 
 
-def _content(path: str) -> bytes | None:
+def _read(path: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
             return file.read()

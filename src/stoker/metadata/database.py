@@ -46,23 +46,23 @@ class Database:
         self._engine.dispose()
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def connect_to_read(self) -> Iterator[Connection]:
         """A transaction that sees one state of the store from beginning to end."""
-        with self._explained(), self._engine.connect() as connection:
+        with self._explain_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def connect_to_write(self) -> Iterator[Connection]:
         """A transaction that is committed at the end, or leaves nothing behind."""
         writer = self._engine.execution_options(stoker_writes=True)
-        with self._explained(), writer.begin() as connection:
+        with self._explain_errors(), writer.begin() as connection:
             yield connection
 
     def _prepare(self) -> None:
-        with self.reading() as connection:
+        with self.connect_to_read() as connection:
             found = self._version(connection)
         if found is None:
-            with self.writing() as connection:
+            with self.connect_to_write() as connection:
                 found = self._version(connection)  # another process may have been faster
                 if found is None:
                     schema.create(connection)
@@ -87,7 +87,7 @@ class Database:
         return connection.execute(select(schema.environment.c.schema_version)).scalar() or 0
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:

@@ -21,7 +21,7 @@ from stoker.metadata.records import Event, EventType, Execution, ExecutionState,
 from stoker.metadata.schema import TypeKind
 from stoker.metadata.values import COLUMNS, decode
 
-__all__ = ["ERROR", "NAME", "artifacts", "declared", "events", "executions", "runs"]
+__all__ = ["ERROR", "NAME", "artifacts", "declared_properties", "events", "executions", "runs"]
 
 ERROR = "__error__"
 """The custom property of an execution that says why it failed."""
@@ -43,7 +43,8 @@ def artifacts(connection: Connection, wanted: Ids) -> list[Artifact]:
     typed, custom = _properties(connection, db.artifact_property, wanted)
     types = {row.type_id: row.type_name for row in found}
     classes = {
-        type_id: STANDARD_TYPES.get(name) or artifact_class(name, declared(connection, type_id))
+        type_id: STANDARD_TYPES.get(name)
+        or artifact_class(name, declared_properties(connection, type_id))
         for type_id, name in types.items()
     }
     return [_artifact(classes[row.type_id](), row, typed[row.id], custom[row.id]) for row in found]
@@ -58,7 +59,7 @@ def _artifact(artifact: Artifact, row: Any, typed: _ByName, custom: _ByName) -> 
     return artifact
 
 
-def declared(connection: Connection, type_id: int) -> dict[str, PropertyType]:
+def declared_properties(connection: Connection, type_id: int) -> dict[str, PropertyType]:
     """The declared properties of one type."""
     table = db.type_property
     found = connection.execute(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["MASK", "is_secret", "masked"]
+__all__ = ["MASK", "is_secret", "mask_secrets"]
 
 MASK = "***"
 
@@ -18,24 +18,24 @@ _WORD_BREAK = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _PASSWORD_IN_URL = re.compile(r"(\w://[^\s:/@]*):[^\s/@]+@")
 
 
-def masked(value: Any) -> Any:
+def mask_secrets(value: Any) -> Any:
     """`value` with `***` for what lies under a key such as password, token or api_key.
 
     However deep it lies, in JSON text too. The value itself is left as it is.
     """
     match value:
         case Mapping():
-            return {key: _masked_item(key, inner) for key, inner in value.items()}
+            return {key: _mask_item(key, inner) for key, inner in value.items()}
         case list() | tuple():
-            return [masked(inner) for inner in value]
+            return [mask_secrets(inner) for inner in value]
         case str():
-            return _masked_text(value)
+            return _mask_text(value)
     return value
 
 
-def _masked_item(key: Any, value: Any) -> Any:
+def _mask_item(key: Any, value: Any) -> Any:
     says_nothing = value is None or isinstance(value, bool)
-    return MASK if is_secret(str(key)) and not says_nothing else masked(value)
+    return MASK if is_secret(str(key)) and not says_nothing else mask_secrets(value)
 
 
 def is_secret(key: str) -> bool:
@@ -45,7 +45,7 @@ def is_secret(key: str) -> bool:
     return bool(_TELLING.search(joined)) or "token" in words or joined.endswith("token")
 
 
-def _masked_text(text: str) -> str:
+def _mask_text(text: str) -> str:
     """JSON with its values masked; text that has nothing to hide is returned as it was written."""
     if text.lstrip()[:1] in tuple('{["'):
         try:
@@ -53,6 +53,6 @@ def _masked_text(text: str) -> str:
         except ValueError:
             pass
         else:
-            hidden = masked(record)
+            hidden = mask_secrets(record)
             return text if hidden == record else json.dumps(hidden)
     return _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", text)

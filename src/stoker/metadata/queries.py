@@ -16,6 +16,7 @@ __all__ = [
     "RUN",
     "Ids",
     "artifacts",
+    "artifacts_reached",
     "contexts_of",
     "events_of",
     "executions",
@@ -24,7 +25,6 @@ __all__ = [
     "one_artifact",
     "one_execution",
     "pending_outputs",
-    "reached",
 ]
 
 Ids = Select[int]
@@ -141,21 +141,21 @@ def contexts_of(execution_id: int) -> Ids:
     return select(table.c.context_id).where(table.c.execution_id == execution_id)
 
 
-def reached(
+def artifacts_reached(
     artifact_id: int, arriving: Collection[EventType], leaving: Collection[EventType]
 ) -> Ids:
     """An artifact, and all that are reached from it through executions.
 
     An execution is entered by an event of a type in `arriving` and left by one in `leaving`.
     """
-    found = one_artifact(artifact_id).cte("reached", recursive=True)
+    found = one_artifact(artifact_id).cte("artifacts_reached", recursive=True)
     into, out_of = db.event.alias("into"), db.event.alias("out_of")
     following = (
         select(out_of.c.artifact_id)
         .join(into, into.c.execution_id == out_of.c.execution_id)
         .join(found, found.c.id == into.c.artifact_id)
         .join(db.execution, db.execution.c.id == into.c.execution_id)
-        .where(into.c.type.in_(arriving), out_of.c.type.in_(leaving), _ran())
+        .where(into.c.type.in_(arriving), out_of.c.type.in_(leaving), _has_run())
     )
     return select(found.union(following).c.id)
 
@@ -166,7 +166,7 @@ def executions_arriving(artifacts: Ids, arriving: Collection[EventType]) -> Ids:
     return (
         select(event.c.execution_id)
         .join(db.execution, db.execution.c.id == event.c.execution_id)
-        .where(event.c.artifact_id.in_(artifacts), event.c.type.in_(arriving), _ran())
+        .where(event.c.artifact_id.in_(artifacts), event.c.type.in_(arriving), _has_run())
     )
 
 
@@ -180,6 +180,6 @@ def links_between(artifacts: Ids, executions: Ids, types: Collection[EventType])
     )
 
 
-def _ran() -> ColumnElement[bool]:
+def _has_run() -> ColumnElement[bool]:
     """A cache hit points at what an earlier execution made."""
     return db.execution.c.last_known_state.is_distinct_from(ExecutionState.CACHED)

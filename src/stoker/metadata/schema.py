@@ -77,6 +77,12 @@ def _times() -> tuple[Column[int], Column[int]]:
     return created, updated
 
 
+def _typed_table(name: str, *columns: Column[Any]) -> Table:
+    """A table of what has a type, and a name of its own within that type."""
+    first, last = (_id(), _reference("type_id")), (_external_id(), *_times())
+    return _table(name, *first, *columns, *last, unique=("type_id", "name"))
+
+
 def _property_table(name: str, owner: str) -> Table:
     return _table(
         name,
@@ -112,37 +118,22 @@ type_property = _table(
 parent_type = _table(
     "ParentType", _reference("type_id", key=True), _reference("parent_type_id", key=True)
 )
-artifact = _table(
+artifact = _typed_table(
     "Artifact",
-    _id(),
-    _reference("type_id"),
     Column("uri", Text),
     Column("state", Integer),
     Column("name", String(255)),
-    _external_id(),
-    *_times(),
-    unique=("type_id", "name"),
 )
 artifact_property = _property_table("ArtifactProperty", "artifact_id")
-execution = _table(
+execution = _typed_table(
     "Execution",
-    _id(),
-    _reference("type_id"),
     Column("last_known_state", Integer),
     Column("name", String(255)),
-    _external_id(),
-    *_times(),
-    unique=("type_id", "name"),
 )
 execution_property = _property_table("ExecutionProperty", "execution_id")
-context = _table(
+context = _typed_table(
     "Context",
-    _id(),
-    _reference("type_id"),
     Column("name", String(255), nullable=False),
-    _external_id(),
-    *_times(),
-    unique=("type_id", "name"),
 )
 context_property = _property_table("ContextProperty", "context_id")
 parent_context = _table(

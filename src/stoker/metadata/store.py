@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal, Self
 
-from stoker.artifacts import Artifact, ArtifactMap, State
+from stoker.artifacts import Artifact, ArtifactMap, State, every
 from stoker.errors import StoreError
 from stoker.metadata import load, queries, write
 from stoker.metadata import schema as db
@@ -61,7 +61,7 @@ class Store:
 
     def begin_run(self, pipeline_name: str, run_id: str, *, properties: Properties) -> None:
         """Record a run; for a run that is known, write `properties` over its older ones."""
-        with self._database.writing() as connection:
+        with self._database.connect_to_write() as connection:
             run = write.add_run(connection, pipeline_name, run_id)
             write.add_properties(connection, db.context_property, run, properties)
 
@@ -85,10 +85,10 @@ class Store:
         Inputs without an id come from outside the store, and are inserted as LIVE.
         """
         base = f"mlmd.{base_type.capitalize()}" if base_type else None
-        with self._database.writing() as connection:
+        with self._database.connect_to_write() as connection:
             execution_id = write.add_execution(connection, type_name, base, at_least)
             write.add_properties(connection, db.execution_property, execution_id, properties)
-            for artifact in write.every(inputs):
+            for artifact in every(inputs):
                 if not artifact.id:
                     write.add_artifact(connection, artifact, State.LIVE)
             write.add_events(connection, execution_id, EventType.INPUT, inputs)
@@ -99,7 +99,7 @@ class Store:
             ]
             write.add_links(connection, db.association, contexts, [execution_id])
             promised = outputs(execution_id)
-            for artifact in write.every(promised):
+            for artifact in every(promised):
                 write.add_artifact(connection, artifact, State.PENDING)
             write.add_events(connection, execution_id, EventType.PENDING_OUTPUT, promised)
         return execution_id
@@ -120,12 +120,12 @@ class Store:
         Resolver's result): they must be LIVE, and stay as they are. A Resolver's are recorded with
         `event=EventType.INTERNAL_OUTPUT`. `properties` are added to the execution's.
         """
-        with self._database.writing() as connection:
+        with self._database.connect_to_write() as connection:
             write.require_running(connection, execution_id)
             pending = set(connection.scalars(queries.pending_outputs(execution_id)))
-            given = {artifact.id for artifact in write.every(outputs)} - {0}
+            given = {artifact.id for artifact in every(outputs)} - {0}
             write.require_live(connection, given - pending)
-            for artifact in write.every(outputs):
+            for artifact in every(outputs):
                 if artifact.id in pending:
                     write.publish_artifact(connection, artifact)
                 elif not artifact.id:
@@ -133,7 +133,7 @@ class Store:
             write.settle_events(connection, execution_id, event, given & pending)
             write.add_events(connection, execution_id, event, outputs, besides=pending)
             contexts = connection.scalars(queries.contexts_of(execution_id)).all()
-            published = {artifact.id for artifact in write.every(outputs)}
+            published = {artifact.id for artifact in every(outputs)}
             write.add_links(connection, db.attribution, contexts, published)
             write.abandon_pending(connection, execution_id)
             write.add_properties(connection, db.execution_property, execution_id, properties or {})
@@ -148,8 +148,8 @@ class Store:
         """Close a running execution that published nothing; False if it was closed before."""
         # A traceback may quote file names that are not UTF-8.
         why = {load.ERROR: error.encode("utf-8", "backslashreplace").decode()}
-        with self._database.writing() as connection:
-            if write.state(connection, execution_id) != ExecutionState.RUNNING:
+        with self._database.connect_to_write() as connection:
+            if write.get_state(connection, execution_id) != ExecutionState.RUNNING:
                 return False
             write.abandon_pending(connection, execution_id)
             write.add_properties(connection, db.execution_property, execution_id, why)
@@ -160,7 +160,7 @@ class Store:
 
     def artifact(self, artifact_id: int) -> Artifact:
         """One artifact by its id."""
-        with self._database.reading() as connection:
+        with self._database.connect_to_read() as connection:
             found = load.artifacts(connection, queries.one_artifact(artifact_id))
         if not found:
             raise StoreError(f"The store has no artifact {artifact_id}.")
@@ -190,12 +190,12 @@ class Store:
             output_of=None if anywhere else queries.executions(pipeline_name, run_id, node_id),
             output_key=output_key,
         )
-        with self._database.reading() as connection:
+        with self._database.connect_to_read() as connection:
             return load.artifacts(connection, wanted)
 
     def execution(self, execution_id: int) -> Execution:
         """One execution by its id."""
-        with self._database.reading() as connection:
+        with self._database.connect_to_read() as connection:
             found = load.executions(connection, queries.one_execution(execution_id))
         if not found:
             raise StoreError(f"The store has no execution {execution_id}.")
@@ -216,16 +216,16 @@ class Store:
         `having` asks for properties that are text, by name.
         """
         wanted = queries.executions(pipeline_name, run_id, node_id, states, having, newest)
-        with self._database.reading() as connection:
+        with self._database.connect_to_read() as connection:
             return load.executions(connection, wanted)
 
     def runs(self, pipeline_name: str | None = None) -> list[PipelineRun]:
         """The runs of one pipeline, or of all, newest first."""
-        with self._database.reading() as connection:
+        with self._database.connect_to_read() as connection:
             runs = load.runs(connection)
         return [run for run in runs if pipeline_name in (None, run.pipeline_name)]
 
-    def unfinished(self, pipeline_name: str) -> list[tuple[Execution, PipelineRun]]:
+    def find_unfinished(self, pipeline_name: str) -> list[tuple[Execution, PipelineRun]]:
         """The executions of a pipeline that are RUNNING, each with its run."""
         running = self.executions(pipeline_name=pipeline_name, states=(ExecutionState.RUNNING,))
         if not running:
@@ -235,7 +235,7 @@ class Store:
 
     def events(self, execution_id: int) -> list[Event]:
         """What one execution read and wrote, in the order in which it was recorded."""
-        with self._database.reading() as connection:
+        with self._database.connect_to_read() as connection:
             return load.events(connection, queries.events_of(execution_id))
 
     def inputs(self, execution_id: int) -> dict[str, list[Artifact]]:
@@ -248,7 +248,7 @@ class Store:
 
     def _by_key(self, execution_id: int, types: Collection[EventType]) -> dict[str, list[Artifact]]:
         wanted = queries.events_of(execution_id, types)
-        with self._database.reading() as connection:
+        with self._database.connect_to_read() as connection:
             events = load.events(connection, wanted)
             touched = load.artifacts(connection, wanted.with_only_columns(db.event.c.artifact_id))
         artifacts = {artifact.id: artifact for artifact in touched}
@@ -266,10 +266,10 @@ class Store:
         Executions that made nothing themselves (cache hits, Resolvers) are left out.
         """
         arriving, leaving = (_MADE, _USED) if direction == "upstream" else (_USED, _MADE)
-        reached = queries.reached(artifact_id, arriving, leaving)
+        reached = queries.artifacts_reached(artifact_id, arriving, leaving)
         passed = queries.executions_arriving(reached, arriving)
         links = queries.links_between(reached, passed, (*_USED, *_MADE))
-        with self._database.reading() as connection:
+        with self._database.connect_to_read() as connection:
             lineage = Lineage(
                 artifacts=tuple(load.artifacts(connection, reached)),
                 executions=tuple(load.executions(connection, passed)),

@@ -49,7 +49,7 @@ def encode(name: str, value: Any, kind: PropertyType | None = None) -> dict[str,
         raise TypeError(
             f"Property {name!r} holds {kind.name}, got {value!r} of type {type(value).__name__}."
         )
-    return {**dict.fromkeys(COLUMNS), **_filled(name, value, kind)}
+    return {**dict.fromkeys(COLUMNS), **_encode_as(name, value, kind)}
 
 
 def decode(row: Any) -> PropertyValue:
@@ -73,7 +73,7 @@ def _kind_of(name: str, value: Any) -> PropertyType:
     )
 
 
-def _filled(name: str, value: Any, kind: PropertyType) -> dict[str, Any]:
+def _encode_as(name: str, value: Any, kind: PropertyType) -> dict[str, Any]:
     match kind:
         case PropertyType.INT:
             if not -(2**63) <= value < 2**63:
@@ -98,12 +98,12 @@ def _to_struct(name: str, value: Any) -> str:
     struct = Struct()
     fields = value if isinstance(value, dict) else {_WRAPPED: value}
     for key, field in fields.items():
-        _fill(struct.fields[str(key)], field, name)
+        _fill_value(struct.fields[str(key)], field, name)
     data = struct.SerializeToString(deterministic=True)
     return _STRUCT_PREFIX + base64.b64encode(data).decode()
 
 
-def _fill(target: Value, value: Any, name: str) -> None:
+def _fill_value(target: Value, value: Any, name: str) -> None:
     match value:
         case None:
             target.null_value = 0  # type: ignore[assignment]
@@ -121,11 +121,11 @@ def _fill(target: Value, value: Any, name: str) -> None:
         case dict():
             target.struct_value.SetInParent()
             for key, field in value.items():
-                _fill(target.struct_value.fields[str(key)], field, name)
+                _fill_value(target.struct_value.fields[str(key)], field, name)
         case list() | tuple():
             target.list_value.SetInParent()
             for item in value:
-                _fill(target.list_value.values.add(), item, name)
+                _fill_value(target.list_value.values.add(), item, name)
         case _:
             raise TypeError(
                 f"Property {name!r} holds {value!r} of type {type(value).__name__}, which JSON "
@@ -135,17 +135,17 @@ def _fill(target: Value, value: Any, name: str) -> None:
 
 def _from_struct(text: str) -> PropertyValue:
     struct = Struct.FromString(base64.b64decode(text.removeprefix(_STRUCT_PREFIX)))
-    fields: dict[str, Any] = {key: _plain(value) for key, value in struct.fields.items()}
+    fields: dict[str, Any] = {key: _decode_value(value) for key, value in struct.fields.items()}
     value: PropertyValue = fields.get(_WRAPPED, fields)
     return value
 
 
-def _plain(value: Value) -> Any:
+def _decode_value(value: Value) -> Any:
     match value.WhichOneof("kind"):
         case "struct_value":
-            return {key: _plain(field) for key, field in value.struct_value.fields.items()}
+            return {key: _decode_value(field) for key, field in value.struct_value.fields.items()}
         case "list_value":
-            return [_plain(item) for item in value.list_value.values]
+            return [_decode_value(item) for item in value.list_value.values]
         case "number_value":
             number = value.number_value
             return int(number) if number.is_integer() and abs(number) <= _EXACT else number

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from stoker.artifacts import Artifact, ArtifactMap, PropertyType, PropertyValue, State, every
+from stoker.artifacts import Artifact, ArtifactMap, PropertyType, PropertyValue, State
 from stoker.errors import StoreError
 from stoker.metadata import load, queries
 from stoker.metadata import schema as db
@@ -27,13 +27,12 @@ __all__ = [
     "add_links",
     "add_properties",
     "add_run",
-    "every",
+    "get_state",
     "publish_artifact",
     "require_live",
     "require_running",
     "set_state",
     "settle_events",
-    "state",
 ]
 
 Properties = Mapping[str, PropertyValue]
@@ -70,7 +69,7 @@ def _add_type(
 def _declare(
     connection: Connection, type_id: int, type_name: str, properties: Mapping[str, PropertyType]
 ) -> None:
-    known = load.declared(connection, type_id)
+    known = load.declared_properties(connection, type_id)
     for name, kind in properties.items():
         if known.get(name, kind) != kind:
             raise StoreError(
@@ -133,7 +132,7 @@ def add_context(connection: Connection, type_name: str, name: str) -> int:
     known = connection.scalar(
         select(table.c.id).where(table.c.type_id == type_id, table.c.name == name)
     )
-    return known or _insert(connection, table, type_id=type_id, name=name, **_created())
+    return known or _insert(connection, table, type_id=type_id, name=name, **_make_times())
 
 
 def add_run(connection: Connection, pipeline_name: str, run_id: str) -> int:
@@ -173,13 +172,13 @@ def add_execution(
     """Insert a RUNNING execution whose id is new and not below `at_least`."""
     type_id = _add_type(connection, TypeKind.EXECUTION, type_name, base_type=base_type)
     highest = connection.scalar(select(func.max(db.execution.c.id))) or 0
-    values = {"type_id": type_id, "last_known_state": ExecutionState.RUNNING, **_created()}
+    values = {"type_id": type_id, "last_known_state": ExecutionState.RUNNING, **_make_times()}
     if at_least > highest + 1:
         values["id"] = at_least
     return _insert(connection, db.execution, **values)
 
 
-def state(connection: Connection, execution_id: int) -> ExecutionState:
+def get_state(connection: Connection, execution_id: int) -> ExecutionState:
     """Where an execution stands."""
     table = db.execution
     row = connection.execute(
@@ -192,7 +191,7 @@ def state(connection: Connection, execution_id: int) -> ExecutionState:
 
 def require_running(connection: Connection, execution_id: int) -> None:
     """Refuse to publish what another run has closed in the meantime."""
-    found = state(connection, execution_id)
+    found = get_state(connection, execution_id)
     if found != ExecutionState.RUNNING:
         raise StoreError(
             f"Execution {execution_id} is {found.name}, so nothing can be published for it. "
@@ -222,7 +221,7 @@ def add_artifact(connection: Connection, artifact: Artifact, state: State) -> No
         artifact.TYPE_ANNOTATION,
     )
     artifact.id = _insert(
-        connection, db.artifact, type_id=type_id, uri=artifact.uri, state=state, **_created()
+        connection, db.artifact, type_id=type_id, uri=artifact.uri, state=state, **_make_times()
     )
     artifact.state = state
     _add_artifact_properties(connection, artifact)
@@ -350,7 +349,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _created() -> dict[str, int]:
+def _make_times() -> dict[str, int]:
     now = _now_ms()
     return {"create_time_since_epoch": now, "last_update_time_since_epoch": now}
 

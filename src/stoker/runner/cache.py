@@ -29,12 +29,12 @@ __all__ = [
     "Hit",
     "Miss",
     "Past",
-    "changed",
-    "damage",
+    "collect_parts",
     "decide",
-    "key_of",
-    "parts_of",
-    "work_key_of",
+    "find_change",
+    "find_damage",
+    "make_key",
+    "make_work_key",
 ]
 
 Parts = Mapping[str, str]
@@ -56,8 +56,8 @@ class Past:
         found = execution.properties
         return cls(
             execution_id=execution.id,
-            parts=_texts(found.get("cache_parts")),
-            loaded_files=_texts(found.get("loaded_files")),
+            parts=_read_texts(found.get("cache_parts")),
+            loaded_files=_read_texts(found.get("loaded_files")),
         )
 
 
@@ -76,15 +76,15 @@ class Miss:
     explanation: str
 
 
-def key_of(parts: Parts) -> str:
+def make_key(parts: Parts) -> str:
     """One digest for all parts."""
-    return _digest(_as_text(dict(parts)))
+    return _digest_json(dict(parts))
 
 
-def work_key_of(node: BaseComponent, parts: Parts) -> str:
+def make_work_key(node: BaseComponent, parts: Parts) -> str:
     """One digest for what a resumable step works on, however fast."""
     ignored = {f"parameter {name}" for name in node.PACE_PARAMETERS}
-    return key_of({name: part for name, part in parts.items() if name not in ignored})
+    return make_key({name: part for name, part in parts.items() if name not in ignored})
 
 
 def decide(
@@ -95,7 +95,7 @@ def decide(
     `same_key` is newest first; `latest` is what a miss is compared with.
     """
     for one in same_key:
-        if not _changed_files(one.loaded_files, digest):
+        if not _find_changed_files(one.loaded_files, digest):
             return Hit(one.execution_id, f"hit: nothing changed since execution {one.execution_id}")
     if latest is None:
         return Miss("miss: no earlier run of this step ended well")
@@ -103,11 +103,13 @@ def decide(
         return Miss(
             "miss: the last run was without enable_cache, so nothing is known to compare with"
         )
-    changes = _changes(latest.parts, parts) or _changed_files(latest.loaded_files, digest)
+    changes = _describe_changes(latest.parts, parts) or _find_changed_files(
+        latest.loaded_files, digest
+    )
     return Miss(f"miss: {'; '.join(changes)}")
 
 
-def _changed_files(loaded: Mapping[str, str], digest: FileDigests) -> list[str]:
+def _find_changed_files(loaded: Mapping[str, str], digest: FileDigests) -> list[str]:
     return [
         f"file {path}, which the last run loaded, changed"
         for path, before in loaded.items()
@@ -115,7 +117,7 @@ def _changed_files(loaded: Mapping[str, str], digest: FileDigests) -> list[str]:
     ]
 
 
-def _changes(before: Parts, now: Parts) -> list[str]:
+def _describe_changes(before: Parts, now: Parts) -> list[str]:
     """What differs, in words."""
     changed = [f"{name} changed" for name in now if name in before and before[name] != now[name]]
     added = [f"{name} is new" for name in now if name not in before]
@@ -123,31 +125,31 @@ def _changes(before: Parts, now: Parts) -> list[str]:
     return changed + added + gone
 
 
-def parts_of(
+def collect_parts(
     node: BaseComponent, plan: StepPlan, inputs: ArtifactMap, digest: FileDigests
 ) -> dict[str, str]:
     """Everything that a step's outputs depend on, by name."""
     parts = {
         "executor": node.executor_spec.class_path.rpartition("/")[2],
         "stoker": importlib.metadata.version("stoker"),
-        **_versions(plan.needs),
-        **_code_parts(node, plan, digest),
+        **_find_versions(plan.needs),
+        **_collect_code_parts(node, plan, digest),
     }
     for name, value in plan.parameters.items():
         # Where the code lies does not matter, only what it says.
         if value is None or value != plan.user_file:
-            parts[f"parameter {name}"] = _digest(_as_text(value))
+            parts[f"parameter {name}"] = _digest_json(value)
     for key, artifacts in inputs.items():
-        parts[f"input {key}"] = _digest(_as_text([_content(one) for one in artifacts]))
+        parts[f"input {key}"] = _digest_json([_describe_content(one) for one in artifacts])
     files = node.external_files(dict(plan.parameters))
     if len(files) > _MANY_FILES:
-        parts[f"{len(files)} data files"] = _digest(_as_text([(f, digest(f)) for f in files]))
+        parts[f"{len(files)} data files"] = _digest_json([(f, digest(f)) for f in files])
     else:
         parts |= {f"data file {file}": digest(file) for file in files}
     return parts
 
 
-def _versions(needs: ProcessNeeds) -> dict[str, str]:
+def _find_versions(needs: ProcessNeeds) -> dict[str, str]:
     if needs.python:
         there = inspect_python(needs.python)
         return {
@@ -168,36 +170,36 @@ def _versions(needs: ProcessNeeds) -> dict[str, str]:
     return versions
 
 
-def _code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests) -> dict[str, str]:
+def _collect_code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests) -> dict[str, str]:
     """The user's code: the files of a module, or one definition and what it uses."""
     if not plan.code_files:
         return {}
     file = str(plan.user_file)
     where, _, name = node.executor_spec.class_path.rpartition(":")
     if where == file and file not in plan.parameters.values():
-        return {f"source of {name}": _digest(definition_source(file, name))}
+        return {f"source of {name}": _digest_text(definition_source(file, name))}
     folder = os.path.dirname(os.path.abspath(file))
     return {f"file {os.path.relpath(path, folder)}": digest(path) for path in plan.code_files}
 
 
-def _content(artifact: Artifact) -> list[Any]:
+def _describe_content(artifact: Artifact) -> list[Any]:
     digest = artifact.custom_properties.get("content_digest") or describe(artifact.uri).digest
     return [artifact.type_name, digest, artifact.properties]
 
 
-def damage(outputs: ArtifactMap) -> str:
+def find_damage(outputs: ArtifactMap) -> str:
     """What is wrong with the files of earlier outputs: gone, or of another size; else nothing."""
     for artifacts in outputs.values():
         for artifact in artifacts:
             path = manifest_file(artifact.uri)
             if not os.path.exists(path):
                 return f"{path} is gone"
-            if wrong := _wrong_file(artifact.uri, Manifest.read(path)):
+            if wrong := _find_wrong_file(artifact.uri, Manifest.read(path)):
                 return wrong
     return ""
 
 
-def changed(artifact: Artifact) -> str:
+def find_change(artifact: Artifact) -> str:
     """What is wrong with an artifact of an earlier run: gone, or other files; else nothing."""
     if not os.path.exists(artifact.uri):
         return f"{artifact.uri} is gone"
@@ -207,7 +209,7 @@ def changed(artifact: Artifact) -> str:
     return ""
 
 
-def _wrong_file(uri: str, manifest: Manifest) -> str:
+def _find_wrong_file(uri: str, manifest: Manifest) -> str:
     root = uri if os.path.isdir(uri) else os.path.dirname(uri)
     for entry in manifest.files:
         path = os.path.join(root, entry.path)
@@ -220,13 +222,13 @@ def _wrong_file(uri: str, manifest: Manifest) -> str:
     return ""
 
 
-def _as_text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
-def _texts(value: PropertyValue) -> dict[str, str]:
+def _read_texts(value: PropertyValue) -> dict[str, str]:
     return {str(key): str(text) for key, text in value.items()} if isinstance(value, dict) else {}
 
 
-def _digest(text: str) -> str:
+def _digest_json(value: Any) -> str:
+    return _digest_text(json.dumps(value, sort_keys=True))
+
+
+def _digest_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -41,10 +41,10 @@ class ExecutionRecorder:
     ) -> None:
         """Record the execution as RUNNING; if it `writes`, with its outputs PENDING."""
 
-        def pending(execution_id: int) -> ArtifactMap:
+        def make_outputs(execution_id: int) -> ArtifactMap:
             if writes:
                 self.outputs = {
-                    key: [self._new_output(key, execution_id)] for key in self.node.outputs
+                    key: [self._make_output(key, execution_id)] for key in self.node.outputs
                 }
             return self.outputs
 
@@ -56,8 +56,8 @@ class ExecutionRecorder:
             base_type=self.node.BASE_TYPE,
             properties=properties,
             inputs=inputs,
-            outputs=pending,
-            at_least=self._first_free_id(),
+            outputs=make_outputs,
+            at_least=self._find_free_id(),
         )
         for artifact in every(self.outputs):
             os.makedirs(output_dir(artifact.uri))
@@ -110,7 +110,7 @@ class ExecutionRecorder:
                 error.add_note(f"This could not be recorded: {unrecorded}")
             raise
 
-    def _first_free_id(self) -> int:
+    def _find_free_id(self) -> int:
         """One more than the highest number of an output directory: none is ever written twice."""
         numbers = [0]
         for key in self.node.outputs:
@@ -119,7 +119,7 @@ class ExecutionRecorder:
                 numbers += [int(name) for name in names if name.isdigit()]
         return max(numbers) + 1
 
-    def _new_output(self, key: str, execution_id: int) -> Artifact:
+    def _make_output(self, key: str, execution_id: int) -> Artifact:
         channel = self.node.outputs[key]
         artifact = channel.type()
         for declared in channel.get():  # old components put properties on the channel's artifact

@@ -27,7 +27,7 @@ from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StepFailed, StokerError
 from stoker.launchers import Launcher
-from stoker.metadata.masking import masked
+from stoker.metadata.masking import mask_secrets
 from stoker.metadata.records import ExecutionState
 from stoker.runner import cache
 from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
@@ -129,7 +129,7 @@ class Steps:
 
     def close_dead_runs(self) -> None:
         """Close what runs that died have left open; those whose lock is held are alive."""
-        for execution, run in self.store.unfinished(self.pipeline.pipeline_name):
+        for execution, run in self.store.find_unfinished(self.pipeline.pipeline_name):
             lock_file = run.properties.get("lock_file")
             if not (lock_file and is_locked(str(lock_file))):
                 self.store.close_execution(
@@ -198,9 +198,11 @@ class Steps:
                 execution.adopt({node.output_key: [artifact]})
 
     def _resolve(self, node: Resolver) -> None:
-        candidates = {key: self._candidates(node, channel) for key, channel in node.inputs.items()}
+        candidates = {
+            key: self._find_candidates(node, channel) for key, channel in node.inputs.items()
+        }
         found = node.resolve(candidates, self.store)
-        while damaged := {one.id: why for one in every(found) if (why := cache.changed(one))}:
+        while damaged := {one.id: why for one in every(found) if (why := cache.find_change(one))}:
             for why in damaged.values():
                 self.console.step(f"{node.id}: passed over, because {why}")
             candidates = {
@@ -214,7 +216,7 @@ class Steps:
         with self._record(node, {}, node.exec_properties) as execution:
             execution.refer_to(found)
 
-    def _candidates(self, node: Resolver, channel: Channel) -> list[Artifact]:
+    def _find_candidates(self, node: Resolver, channel: Channel) -> list[Artifact]:
         """What earlier runs have published for a Resolver's channel, oldest first."""
         producer = channel.producer.id if channel.producer else channel.producer_component_id
         return self.store.artifacts(
@@ -228,15 +230,15 @@ class Steps:
         inputs, plan = self._get_inputs(node), self._complete_plan(node)
         parts: Mapping[str, str] = {}
         if self.pipeline.enable_cache or node.RESUMABLE:
-            parts = cache.parts_of(node, plan, inputs, self.digest)
+            parts = cache.collect_parts(node, plan, inputs, self.digest)
             self.digest.save()
         decision = self._decide(node, parts)
         cached = parts if self.pipeline.enable_cache else {}
         properties = {
-            **masked(plan.parameters),
+            **mask_secrets(plan.parameters),
             "cache_explanation": decision.explanation,
             "cache_parts": dict(cached),
-            "cache_key": cache.key_of(cached) if cached else "",
+            "cache_key": cache.make_key(cached) if cached else "",
         }
         if isinstance(decision, cache.Hit):
             with self._record(node, inputs, properties, how="cached") as execution:
@@ -264,12 +266,12 @@ class Steps:
             return cache.Miss("miss: asked for with --force")
         decision = cache.decide(
             parts,
-            self._find_past(node, newest=10, having={"cache_key": cache.key_of(parts)}),
+            self._find_past(node, newest=10, having={"cache_key": cache.make_key(parts)}),
             next(iter(self._find_past(node, newest=1)), None),
             self.digest,
         )
         if isinstance(decision, cache.Hit):
-            wrong = cache.damage(self.store.outputs(decision.execution_id))
+            wrong = cache.find_damage(self.store.outputs(decision.execution_id))
             return cache.Miss(f"miss: {wrong}") if wrong else decision
         return decision
 
@@ -292,7 +294,7 @@ class Steps:
         """
         if not node.RESUMABLE:
             return contextlib.nullcontext("")
-        same_work = self.root.checkpoint_dir(node.id, cache.work_key_of(node, parts))
+        same_work = self.root.checkpoint_dir(node.id, cache.make_work_key(node, parts))
         alone = os.path.join(self._tmp_dir(node), "checkpoints")
         return hold_dir(same_work, otherwise=alone, fresh=self.options.fresh)
 

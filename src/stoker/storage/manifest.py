@@ -57,21 +57,21 @@ def describe(uri: str) -> Manifest:
 
     Caches that can be made again of the other files do not count.
     """
-    root, paths = _files_at(uri)
+    root, paths = _list_files(uri)
     with ThreadPoolExecutor(max_workers=min(8, len(paths) or 1)) as pool:
-        return Manifest(tuple(pool.map(lambda path: _entry(path, root), paths)))
+        return Manifest(tuple(pool.map(lambda path: _describe_file(path, root), paths)))
 
 
 def seal(uri: str) -> Manifest:
     """Bring the files at `uri` to the disk itself and say what they are."""
-    _, paths = _files_at(uri)
+    _, paths = _list_files(uri)
     folders = [folder for folder, _, _ in os.walk(uri)]
     for path in [*paths, *folders, os.path.dirname(uri)]:
         sync(path)
     return describe(uri)
 
 
-def _files_at(uri: str) -> tuple[str, list[str]]:
+def _list_files(uri: str) -> tuple[str, list[str]]:
     """The directory that paths are relative to, and the files."""
     if os.path.isfile(uri):
         return os.path.dirname(uri), [uri]
@@ -79,7 +79,7 @@ def _files_at(uri: str) -> tuple[str, list[str]]:
     return uri, sorted(p for p in found if not fnmatch.fnmatch(os.path.relpath(p, uri), _CACHES))
 
 
-def _entry(path: str, root: str) -> FileEntry:
+def _describe_file(path: str, root: str) -> FileEntry:
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return FileEntry(os.path.relpath(path, root), file.tell(), digest)

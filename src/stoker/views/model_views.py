@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from stoker.artifacts import Artifact
-from stoker.metadata.masking import masked
+from stoker.metadata.masking import mask_secrets
 from stoker.views.charts import curves_chart
 from stoker.views.data_tables import Detail
 from stoker.views.markup import Html, assign_colours, card, cards, key, legend, table_view
@@ -105,7 +105,7 @@ def verdict_view(blessing: Artifact) -> str:
 
 def facts_view(artifact: Artifact) -> str:
     """The properties of an artifact that say something to people."""
-    properties = masked({**artifact.properties, **artifact.custom_properties})
+    properties = mask_secrets({**artifact.properties, **artifact.custom_properties})
     rows = [(name, _text(value)) for name, value in properties.items() if name not in _NOT_FACTS]
     if not rows:
         return ""
