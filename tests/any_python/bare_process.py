@@ -26,7 +26,7 @@ def bare_process(code, python=sys.executable):
     return done.stdout
 
 
-def execute(task, **fn_args):
+def execute(task, python=sys.executable, **fn_args):
     """The Outcome of a Task that runs in such a process."""
     task = {
         "executor": "stoker.components.trainer.executor:GenericExecutor",
@@ -41,7 +41,8 @@ def execute(task, **fn_args):
     printed = bare_process(
         "from stoker_any_python.trainer_task import execute\n"
         f"outcome = execute(json.loads({text!r}), print)\n"
-        "print(json.dumps(outcome))"
+        "print(json.dumps(outcome))",
+        python,
     )
     *said, outcome = printed.splitlines()
     return said, json.loads(outcome)

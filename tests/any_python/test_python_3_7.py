@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from bare_process import FOLDER
+from bare_process import FOLDER, execute
 
 from stoker.launchers.interpreters import find_python
 
@@ -49,10 +49,32 @@ def test_inside_functions_only_what_user_code_has_there_is_imported(file):
     assert set(imported(ast.walk(tree(file)))) - sys.stdlib_module_names <= WHERE_IT_IS_NEEDED
 
 
-def test_python_3_7_itself_loads_every_module():
-    python = find_python(["3.7"])
-    if python is None:
-        pytest.skip("there is no Python 3.7 on this machine")
+@pytest.fixture
+def python_3_7():
+    return find_python(["3.7"]) or pytest.skip("there is no Python 3.7 on this machine")
+
+
+@pytest.mark.parametrize("name", ["module.py", "package/module.py", "statistics.py"])
+def test_python_3_7_itself_runs_a_task(python_3_7, tmp_path, name):
+    module, out = tmp_path / name, tmp_path / "out"
+    module.parent.mkdir(exist_ok=True)
+    if module.parent != tmp_path:
+        (module.parent / "__init__.py").touch()
+    module.write_text(
+        "import os, statistics\n"
+        "from tfx.dsl.io import fileio\n"
+        "def run_fn(fn_args):\n"
+        "    fileio.makedirs(fn_args.serving_model_dir)\n"
+        "    with fileio.open(os.path.join(fn_args.serving_model_dir, 'model'), 'w') as file:\n"
+        "        file.write(str(statistics.mean([1, 3])))\n"
+    )
+    task = {"parameters": {"module_file": str(module)}}
+    _, outcome = execute(task, python_3_7, serving_model_dir=str(out))
+    assert outcome["failure"] is None
+    assert (out / "model").read_text() == "2"
+
+
+def test_python_3_7_itself_loads_every_module(python_3_7):
     names = [file.stem for file in FILES if file.stem not in ("__init__", "start")]
     code = f"""
 import importlib, sys
@@ -62,4 +84,4 @@ start.load()
 for name in {names!r}:
     importlib.import_module("stoker_any_python." + name)
 """
-    subprocess.run([python, "-S", "-c", code], check=True)
+    subprocess.run([python_3_7, "-S", "-c", code], check=True)
