@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What user code finds as `tfx`, `tfx_bsl` and `tensorflow_model_analysis` in this interpreter.
+"""`tfx`, `tfx_bsl` and `tensorflow_model_analysis` for an interpreter that lacks them.
 
 A real package that is installed there is left alone. Where there is none, the modules below stand
 in for it, with the names that a module file uses; any other name says that it is not there.

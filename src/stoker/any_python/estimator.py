@@ -122,7 +122,7 @@ class _Training:
         (exporter,) = self.eval_spec.exporters
         eval_spec = self.eval_spec._replace(exporters=(_MarkingExporter(exporter, mark),))
         try:
-            while not self._do_part(eval_spec):
+            while not self._train_and_evaluate(eval_spec):
                 print("The chief has deleted the checkpoint being evaluated: on to the newest.")
         except ValueError as error:
             if _is_from_warm_start(error):
@@ -134,8 +134,8 @@ class _Training:
         if self.estimator.config.is_chief and os.path.exists(mark):
             os.remove(mark)
 
-    def _do_part(self, eval_spec: Any) -> bool:
-        """Do this process's part; False if an evaluator lost the checkpoint that it was reading."""
+    def _train_and_evaluate(self, eval_spec: Any) -> bool:
+        """Train or evaluate, as TF_CONFIG says; False if the evaluator's checkpoint was deleted."""
         import tensorflow as tf
 
         before = self.estimator.latest_checkpoint()

@@ -18,7 +18,7 @@ _taken_over: FlagArguments | None = None
 
 
 def flags_of_this_program() -> FlagArguments | None:
-    """By name, the arguments that set each flag as it is; None if the program uses no flags.
+    """The arguments that give each flag its present value, by name; None without flags.
 
     What a program sets without a command line counts too: `logging.set_verbosity` sets a flag.
     """
@@ -30,13 +30,13 @@ def flags_of_this_program() -> FlagArguments | None:
 
 
 def take_over_flags(arguments: FlagArguments | None) -> None:
-    """From now on, let the flags that this process defines have the values of the program's."""
+    """Remember the program's flags, for `fill_in_flags`."""
     global _taken_over
     _taken_over = arguments
 
 
 def fill_in_flags() -> None:
-    """Set the flags that were defined since the last call, by a file that was loaded."""
+    """Give flags that a newly loaded file has defined the values that they have in the program."""
     flags = _find_flags()
     if flags is None or _taken_over is None:
         return

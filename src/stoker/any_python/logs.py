@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker logs: the user's own lines, without the small talk of the libraries below them."""
+"""Filters for a worker's log: the user's own lines stay, chatter of libraries goes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _TALKATIVE = (
 
 
 def hush_libraries() -> None:
-    """Drop what talkative libraries log with absl below WARNING, if absl's logging is loaded."""
+    """Drop what some libraries log with absl below WARNING, if absl's logging is loaded."""
     if "absl.logging" in sys.modules:
         logging.getLogger("absl").addFilter(_is_worth_showing)
 
 
 def hush_deprecations() -> None:
-    """Drop what TensorFlow has to say about calls that are deprecated in favour of Keras."""
+    """Drop TensorFlow's warnings that a call is deprecated."""
     logging.getLogger("tensorflow").addFilter(_is_no_deprecation)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker in another interpreter: how it is started, and what it is told.
+"""A worker in another interpreter: the command that starts it, and its request.
 
-Stoker is not there. The interpreter starts the files of `stoker/any_python` with nothing that was
-meant for this one, and gets the Task with FnArgs already made from it.
+Stoker is not there. The interpreter starts the files of `stoker/any_python` without this
+one's environment variables and paths, and gets the Task with its FnArgs.
 """
 
 import json

@@ -71,7 +71,7 @@ def get_trainer_fn_args(
     checkpoint_dir: str | None,
     columns_dir: str | None = None,
 ) -> FnArgs:
-    """What a Trainer's `run_fn` is told: the same, and where to write."""
+    """The FnArgs of a Trainer's function: the common ones, and where to write."""
     fn_args = get_common_fn_args(inputs, parameters, working_dir, columns_dir=columns_dir)
     (model,) = outputs["model"]
     fn_args.serving_model_dir = serving_model_dir(model.uri)

@@ -2,7 +2,7 @@
 """How the processes of a worker group will work together, read from the module beforehand.
 
 A module that would train as many separate models as there are processes, or that waits for what
-this group does not have, is refused here, and told what works.
+this group does not have, is refused here, with advice on what works.
 """
 
 import ast
@@ -31,7 +31,7 @@ def cluster_for(
     needs: ProcessNeeds,
     import_paths: Sequence[str] = (),
 ) -> Cluster | None:
-    """What the processes of `workers` are to each other; ValueError if that cannot work."""
+    """The kind of cluster that `workers` form; ValueError if the module cannot train in one."""
     if workers is None or not workers.is_group:
         return None
     trees = list(scan(module_file, import_paths).trees.values()) if module_file else []
