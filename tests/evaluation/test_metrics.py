@@ -19,12 +19,12 @@ WEIGHTS = RNG.random(500)
 def value(class_name, labels=LABELS, scores=SCORES, weights=WEIGHTS, config=""):
     """A metric of some examples, given in two batches."""
     metric = metric_of(MetricConfig(class_name=class_name, config=config))
-    totals = Totals(metric.statistic)
+    sums = Totals(metric.statistic.width).rows_for(1)
     for part in np.array_split(np.arange(len(labels)), 2):
         batch = Scored(np.asarray(labels)[part], np.asarray(scores)[part], weights[part])
         rows = np.arange(len(part))
-        totals.add(batch, rows, np.zeros(len(part), np.int64), 1)
-    return metric.formula(totals.of_slice(0))
+        metric.statistic.add(sums, batch, rows, np.zeros(len(part), np.int64))
+    return metric.formula(sums[0])
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from stoker.artifacts import (
     decode_split_names,
     get_split_uris,
 )
+from stoker.data.input_files import matching_files
 from stoker.dsl.proto import bulk_inferrer_pb2
 from stoker.models.blessing import is_blessed
 
@@ -113,8 +114,8 @@ class Executor(dsl.BaseExecutor):
             print("The model is not blessed: there are no predictions.")
             output.set_int_custom_property("inferred", 0)
             return
-        splits = _splits(input_dict["examples"], exec_properties)
-        models = _load(input_dict, exec_properties)
+        splits = _find_files(input_dict["examples"], exec_properties)
+        models = _load_models(input_dict, exec_properties)
         if isinstance(output, Examples):
             _write_examples(models, splits, exec_properties["output_example_spec"], output)
         else:
@@ -122,12 +123,10 @@ class Executor(dsl.BaseExecutor):
         output.set_int_custom_property("inferred", 1)
 
 
-def _splits(
+def _find_files(
     examples: Sequence[Artifact], exec_properties: Mapping[str, Any]
 ) -> dict[str, list[str]]:
     """The files of each split that is asked for."""
-    from stoker.data.input_files import matching_files
-
     given = exec_properties.get("data_spec") or "{}"
     wanted = json_format.Parse(given, bulk_inferrer_pb2.DataSpec()).example_splits
     found = [
@@ -136,16 +135,14 @@ def _splits(
         for name in decode_split_names(str(artifact.properties.get("split_names", "")))
     ]
     return {
-        split: [
-            path
-            for uri in get_split_uris(examples, split)
-            for path in matching_files(os.path.join(uri, "*"))
-        ]
+        split: matching_files(get_split_uris(examples, split))
         for split in wanted or dict.fromkeys(found)
     }
 
 
-def _load(input_dict: dsl.Artifacts, exec_properties: Mapping[str, Any]) -> "list[ServingModel]":
+def _load_models(
+    input_dict: dsl.Artifacts, exec_properties: Mapping[str, Any]
+) -> "list[ServingModel]":
     """The model, once for each signature that it is asked by."""
     from stoker.models.serving_model import ServingModel
 
@@ -162,10 +159,10 @@ def _write_logs(
     models: "Sequence[ServingModel]", splits: Mapping[str, list[str]], output: Artifact
 ) -> None:
     from stoker.data.tfrecord import write_records
-    from stoker.models.predictions import prediction_logs
+    from stoker.models.predictions import log_predictions
 
     files = [path for paths in splits.values() for path in paths]
-    write_records(os.path.join(output.uri, _LOGS), prediction_logs(models, _batches(files)))
+    write_records(os.path.join(output.uri, _LOGS), log_predictions(models, _read_batches(files)))
 
 
 def _write_examples(
@@ -175,17 +172,17 @@ def _write_examples(
     output: Examples,
 ) -> None:
     from stoker.data.tfrecord import write_records
-    from stoker.models.predictions import examples_with_predictions, features_of
+    from stoker.models.predictions import add_predictions, choose_features
 
     spec = json_format.Parse(output_example_spec, bulk_inferrer_pb2.OutputExampleSpec())
-    features = features_of(spec, models)
+    features = choose_features(spec, models)
     output.splits = list(splits)
     for split, files in splits.items():
-        predicted = examples_with_predictions(models, features, _batches(files))
+        predicted = add_predictions(models, features, _read_batches(files))
         write_records(os.path.join(output.path(split=split), _SHARD), predicted)
 
 
-def _batches(files: Sequence[str]) -> Iterator[list[bytes]]:
+def _read_batches(files: Sequence[str]) -> Iterator[list[bytes]]:
     from stoker.data.tfrecord import read_records
 
     records = itertools.chain.from_iterable(map(read_records, files))

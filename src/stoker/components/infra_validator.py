@@ -15,6 +15,7 @@ from google.protobuf import json_format
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
 from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
+from stoker.data.input_files import matching_files
 from stoker.dsl.proto import infra_validator_pb2
 from stoker.models.blessing import give_verdict
 
@@ -97,11 +98,13 @@ class Executor(dsl.BaseExecutor):
 
         (model,), (blessing,) = input_dict["model"], output_dict["blessing"]
         folder = serving_model_path(model.uri)
-        limits = _message(exec_properties, "validation_spec", infra_validator_pb2.ValidationSpec)
-        asked = _message(exec_properties, "request_spec", infra_validator_pb2.RequestSpec)
-        requests = (
-            _requests(input_dict, folder, asked) if exec_properties.get("request_spec") else []
+        limits = _read_message(
+            exec_properties, "validation_spec", infra_validator_pb2.ValidationSpec
         )
+        asked = _read_message(exec_properties, "request_spec", infra_validator_pb2.RequestSpec)
+        requests = []
+        if exec_properties.get("request_spec"):
+            requests = _make_requests(input_dict, folder, asked)
         server = choose_server(folder, limits.max_loading_time_seconds or _LOADING_SECONDS)
         num_tries = limits.num_tries or _NUM_TRIES
         blessed = False
@@ -119,25 +122,24 @@ class Executor(dsl.BaseExecutor):
             _stamp(folder, requests, blessing)
 
 
-def _message(exec_properties: dict[str, Any], key: str, kind: type[Any]) -> Any:
+def _read_message(exec_properties: dict[str, Any], key: str, kind: type[Any]) -> Any:
     return json_format.Parse(exec_properties.get(key) or "{}", kind())
 
 
-def _requests(
+def _make_requests(
     input_dict: dsl.Artifacts, folder: str, asked: infra_validator_pb2.RequestSpec
 ) -> "list[Request]":
     """The first examples of the split, for each signature that is to be called."""
-    from stoker.data.input_files import matching_files
     from stoker.data.tfrecord import read_records
-    from stoker.models.model_servers import requests_for
+    from stoker.models.model_servers import make_requests
 
     (examples,) = input_dict["examples"]
     assert isinstance(examples, Examples)
     split = asked.split_name or next(iter(examples.splits))
-    files = matching_files(os.path.join(get_split_uri([examples], split), "*"))
+    files = matching_files(get_split_uri([examples], split))
     everything = itertools.chain.from_iterable(map(read_records, files))
     records = list(itertools.islice(everything, asked.num_examples or 1))
-    return requests_for(folder, list(asked.tensorflow_serving.signature_names) or [""], records)
+    return make_requests(folder, list(asked.tensorflow_serving.signature_names) or [""], records)
 
 
 def _stamp(folder: str, requests: "list[Request]", blessing: Artifact) -> None:

@@ -11,7 +11,6 @@ from stoker.errors import BadData
 __all__ = [
     "NUM_BUCKETS",
     "RecordStatistic",
-    "RecordTotals",
     "Scored",
     "Statistic",
     "Totals",
@@ -52,6 +51,12 @@ class Statistic:
     width: int
     cells: Callable[[Scored], Cells]
 
+    def add(self, sums: np.ndarray, batch: Scored, rows: np.ndarray, slices: np.ndarray) -> None:
+        """Add the examples in `rows`, each to the slice of the same place."""
+        columns, values = self.cells(batch)
+        places = slices[:, None] * self.width + columns[rows]
+        np.add.at(sums.reshape(-1), places.ravel(), values[rows].astype(np.float64).ravel())
+
 
 @dataclass(frozen=True, slots=True)
 class RecordStatistic:
@@ -61,9 +66,16 @@ class RecordStatistic:
     width: int
     row: Callable[[Sequence[bytes]], np.ndarray]
 
+    def add(
+        self, sums: np.ndarray, records: Sequence[bytes], rows: np.ndarray, slices: np.ndarray
+    ) -> None:
+        """The same for examples as they are stored."""
+        for one in np.unique(slices):
+            sums[one] += self.row([records[row] for row in rows[slices == one]])
 
-class _Table:
-    """A row of sums for each slice."""
+
+class Totals:
+    """The table of a statistic: a row of sums for each slice."""
 
     def __init__(self, width: int) -> None:
         self._sums = np.zeros((0, width))
@@ -73,42 +85,6 @@ class _Table:
         if (missing := num_slices - len(self._sums)) > 0:
             self._sums = np.pad(self._sums, ((0, missing), (0, 0)))
         return self._sums
-
-    def of_slice(self, index: int) -> np.ndarray:
-        """The sums of one slice."""
-        sums: np.ndarray = self._sums[index]
-        return sums
-
-
-class Totals(_Table):
-    """The table of a statistic."""
-
-    def __init__(self, statistic: Statistic) -> None:
-        super().__init__(statistic.width)
-        self._statistic = statistic
-
-    def add(self, batch: Scored, rows: np.ndarray, slices: np.ndarray, num_slices: int) -> None:
-        """Add the examples in `rows`, each to the slice of the same place."""
-        sums = self.rows_for(num_slices)
-        columns, values = self._statistic.cells(batch)
-        places = slices[:, None] * self._statistic.width + columns[rows]
-        np.add.at(sums.reshape(-1), places.ravel(), values[rows].astype(np.float64).ravel())
-
-
-class RecordTotals(_Table):
-    """The table of a statistic of records."""
-
-    def __init__(self, statistic: RecordStatistic) -> None:
-        super().__init__(statistic.width)
-        self._statistic = statistic
-
-    def add(
-        self, records: Sequence[bytes], rows: np.ndarray, slices: np.ndarray, num_slices: int
-    ) -> None:
-        """The same for examples as they are stored."""
-        sums = self.rows_for(num_slices)
-        for one in np.unique(slices):
-            sums[one] += self._statistic.row([records[row] for row in rows[slices == one]])
 
 
 def totals_of(key: str, *of_example: Callable[[Scored], np.ndarray]) -> Statistic:

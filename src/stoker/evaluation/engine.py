@@ -14,7 +14,7 @@ from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.errors import BadData
-from stoker.evaluation.accumulators import RecordStatistic, RecordTotals, Scored, Statistic, Totals
+from stoker.evaluation.accumulators import RecordStatistic, Scored, Totals
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, did_you_mean, labels_of, refuse_nan
@@ -136,43 +136,39 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
     """The metrics of every slice that the examples have."""
     slicer = Slicer(plan.config.slicing_specs)
     specs = {spec.name: spec for spec in plan.config.model_specs}
-    totals = {
-        (key.model, weighted, metric.statistic.key): _make_totals(metric.statistic)
+    statistics = {
+        (key.model, weighted, metric.statistic.key): metric.statistic
         for key, (metric, weighted) in plan.metrics.items()
     }
+    totals = {key: Totals(statistic.width) for key, statistic in statistics.items()}
     num_examples = 0
     for batch in batches:
         num_examples += batch.num_rows
         members = slicer.members(_all_features(plan, batch), batch.num_rows)
         scored: dict[tuple[str, bool], Scored] = {}
-        for (model, weighted, _), own in totals.items():
-            if isinstance(own, RecordTotals):
-                own.add(batch.records, *members, len(slicer.keys))
+        for key, statistic in statistics.items():
+            sums = totals[key].rows_for(len(slicer.keys))
+            if isinstance(statistic, RecordStatistic):
+                statistic.add(sums, batch.records, *members)
                 continue
+            model, weighted, _ = key
             if (model, weighted) not in scored:
                 scored[model, weighted] = _score(specs[model], batch, weighted=weighted)
-            own.add(scored[model, weighted], *members, len(slicer.keys))
+            statistic.add(sums, scored[model, weighted], *members)
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
     slicer.check()
+    tables = {key: own.rows_for(len(slicer.keys)) for key, own in totals.items()}
     return _add_differences(
         plan,
         {
             key: {
-                one: metric.formula(
-                    totals[one.model, weighted, metric.statistic.key].of_slice(index)
-                )
+                one: metric.formula(tables[one.model, weighted, metric.statistic.key][index])
                 for one, (metric, weighted) in plan.metrics.items()
             }
             for index, key in enumerate(slicer.keys)
         },
     )
-
-
-def _make_totals(statistic: Statistic | RecordStatistic) -> Totals | RecordTotals:
-    if isinstance(statistic, RecordStatistic):
-        return RecordTotals(statistic)
-    return Totals(statistic)
 
 
 def _all_features(plan: Plan, batch: Batch) -> Features:

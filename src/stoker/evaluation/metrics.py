@@ -2,6 +2,12 @@
 """Metrics by the class names of Keras and TFMA: which sums each needs, and its formula.
 
 The formulas, their edge cases and their precision are those of TFMA, so that both say the same.
+
+To add a metric:
+
+1. Add a row to METRICS below, and to _SETTINGS if it has any; new sums go to accumulators.py.
+2. Take its name off the list in metric_names.py, of those that only TFMA computes.
+3. Compare it with TFMA: add it to CASES in tests/evaluation/test_both_engines.py.
 """
 
 import json
@@ -70,9 +76,9 @@ def metric_of(config: MetricConfig) -> Metric:
             f"{did_you_mean(config.class_name, [*METRICS, *ELSEWHERE])} A metric is named by its "
             "class in tf.keras.metrics or tfma.metrics; one of your own needs MetricConfig.module."
         )
-    make, known = METRICS[config.class_name]
+    make, known = METRICS[config.class_name], _SETTINGS.get(config.class_name, ())
     for key, value in settings.items():
-        if key not in known and value not in _HARMLESS.get(key, (None,)):
+        if key not in ("name", *known) and value not in _HARMLESS.get(key, (None,)):
             raise NeedsTfma(f"{config.class_name}({key}={value!r})")
     statistic, formula = make(settings)
     return Metric(name_of(config), statistic, formula)
@@ -197,12 +203,12 @@ def _regression(class_name: str, error: Callable[[np.ndarray, np.ndarray], np.nd
     return make
 
 
-def _rooted(make: Maker) -> Maker:
-    def made(settings: Settings) -> tuple[Statistic, Formula]:
+def _take_root(make: Maker) -> Maker:
+    def make_root(settings: Settings) -> tuple[Statistic, Formula]:
         statistic, formula = make(settings)
         return statistic, lambda sums: math.sqrt(formula(sums))
 
-    return made
+    return make_root
 
 
 def _percentage_error(label: np.ndarray, prediction: np.ndarray) -> np.ndarray:
@@ -277,50 +283,35 @@ def _of_classes(class_name: str) -> Maker:
     return make
 
 
-_AREA_SETTINGS = ("num_thresholds", "thresholds", "curve", "summation_method")
-
-METRICS: dict[str, tuple[Maker, tuple[str, ...]]] = {
-    "ExampleCount": (_count, ("name",)),
-    "WeightedExampleCount": (_count, ("name",)),
+METRICS: dict[str, Maker] = {
+    "ExampleCount": _count,
+    "WeightedExampleCount": _count,
     **{
-        name: (_confusion_metric(_SHORT_NAMES.get(name, name)), ("name", "thresholds", "threshold"))
+        name: _confusion_metric(_SHORT_NAMES.get(name, name))
         for name in (*_OF_CONFUSION, *_SHORT_NAMES)
     },
-    "AUC": (_area, ("name", *_AREA_SETTINGS)),
-    "AUCPrecisionRecall": (
-        lambda settings: _area(settings, curve="PR"),
-        ("name", *_AREA_SETTINGS),
-    ),
-    "Accuracy": (lambda _: (mean_of("accuracy", exact), _mean), ("name",)),
-    **{
-        name: (_of_classes(name), ("name", "from_logits"))
-        for name in ("SparseCategoricalCrossentropy", "CategoricalCrossentropy")
-    },
-    **{
-        name: (_of_classes(name), ("name",))
-        for name in ("SparseCategoricalAccuracy", "CategoricalAccuracy")
-    },
-    "BinaryCrossentropy": (_binary_cross_entropy, ("name", "from_logits", "label_smoothing")),
-    "MeanSquaredError": (_regression("MeanSquaredError", _squared_error), ("name",)),
-    "RootMeanSquaredError": (
-        _rooted(_regression("MeanSquaredError", _squared_error)),
-        ("name",),
-    ),
-    "MeanAbsoluteError": (
-        _regression("MeanAbsoluteError", lambda label, prediction: np.abs(label - prediction)),
-        ("name",),
-    ),
-    "MeanAbsolutePercentageError": (
-        _regression("MeanAbsolutePercentageError", _percentage_error),
-        ("name",),
-    ),
-    "MeanSquaredLogarithmicError": (
-        _regression("MeanSquaredLogarithmicError", _log_error),
-        ("name",),
-    ),
-    "MeanLabel": (_moments(_quotient(0, 2)), ("name",)),
-    "MeanPrediction": (_moments(_quotient(1, 2)), ("name",)),
-    "Calibration": (_moments(_quotient(1, 0)), ("name",)),
-    "SquaredPearsonCorrelation": (_moments(_squared_correlation), ("name",)),
+    "AUC": _area,
+    "AUCPrecisionRecall": lambda settings: _area(settings, curve="PR"),
+    "Accuracy": lambda _: (mean_of("accuracy", exact), _mean),
+    **{name: _of_classes(name) for name in CLASS_LOSSES},
+    "BinaryCrossentropy": _binary_cross_entropy,
+    "MeanSquaredError": _regression("MeanSquaredError", _squared_error),
+    "RootMeanSquaredError": _take_root(_regression("MeanSquaredError", _squared_error)),
+    "MeanAbsoluteError": _regression("MeanAbsoluteError", lambda y, found: np.abs(y - found)),
+    "MeanAbsolutePercentageError": _regression("MeanAbsolutePercentageError", _percentage_error),
+    "MeanSquaredLogarithmicError": _regression("MeanSquaredLogarithmicError", _log_error),
+    "MeanLabel": _moments(_quotient(0, 2)),
+    "MeanPrediction": _moments(_quotient(1, 2)),
+    "Calibration": _moments(_quotient(1, 0)),
+    "SquaredPearsonCorrelation": _moments(_squared_correlation),
 }
-"""By class name: how the metric is made of its settings, and the settings that it knows."""
+"""By class name: how the metric is made of its settings."""
+
+_AREA_SETTINGS = ("num_thresholds", "thresholds", "curve", "summation_method")
+_SETTINGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys((*_OF_CONFUSION, *_SHORT_NAMES), ("thresholds", "threshold")),
+    **dict.fromkeys(("AUC", "AUCPrecisionRecall"), _AREA_SETTINGS),
+    **dict.fromkeys(("SparseCategoricalCrossentropy", "CategoricalCrossentropy"), ("from_logits",)),
+    "BinaryCrossentropy": ("from_logits", "label_smoothing"),
+}
+"""By class name: the settings that a metric knows, besides its name."""

@@ -17,7 +17,7 @@ from tensorflow_serving.apis import predict_pb2
 from stoker.any_python.processes import Child, ProcessDied, ProcessRaised
 from stoker.models.serving_model import ServingModel, SignatureInputs
 
-__all__ = ["Request", "Server", "Unservable", "choose_server", "requests_for"]
+__all__ = ["Request", "Server", "Unservable", "choose_server", "make_requests"]
 
 Request = Any
 """A PredictRequest of TensorFlow Serving."""
@@ -45,7 +45,7 @@ def choose_server(folder: str, loading_seconds: float) -> Server:
     return FreshProcess(folder, loading_seconds)
 
 
-def requests_for(
+def make_requests(
     folder: str, signature_names: Sequence[str], records: Sequence[bytes]
 ) -> list[Request]:
     """A request for each example and signature, without loading the model."""

@@ -20,20 +20,20 @@ from tensorflow_serving.apis import (
 from stoker.dsl.proto.bulk_inferrer_pb2 import OutputColumnsSpec, OutputExampleSpec
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import ModelRejected
+from stoker.models.inputs import Arrays
 from stoker.models.serving_model import ServingModel
 
-__all__ = ["NewFeature", "examples_with_predictions", "features_of", "prediction_logs"]
+__all__ = ["NewFeature", "add_predictions", "choose_features", "log_predictions"]
 
 _CLASSIFY = "tensorflow/serving/classify"
 _REGRESS = "tensorflow/serving/regress"
 
 Batches = Iterable[list[bytes]]
-Arrays = dict[str, np.ndarray]
 
 
-def prediction_logs(models: Sequence[ServingModel], batches: Batches) -> Iterator[bytes]:
+def log_predictions(models: Sequence[ServingModel], batches: Batches) -> Iterator[bytes]:
     """A serialized PredictionLog for each example: what was asked, and the answer."""
-    log = _log_of_all if len(models) > 1 else _log_of_one
+    log = _log_all if len(models) > 1 else _log_one
     for records in batches:
         answers = [model(records) for model in models]
         for row, record in enumerate(records):
@@ -41,24 +41,21 @@ def prediction_logs(models: Sequence[ServingModel], batches: Batches) -> Iterato
             yield log(models, record, rows).SerializeToString()
 
 
-def _log_of_one(models: Sequence[ServingModel], record: bytes, rows: list[Arrays]) -> Any:
+def _log_one(models: Sequence[ServingModel], record: bytes, rows: list[Arrays]) -> Any:
     (model,), (row,) = models, rows
     spec = _spec(model)
-    match model.signature.method:
-        case "tensorflow/serving/classify":
-            log = prediction_log_pb2.ClassifyLog(
-                request=classification_pb2.ClassificationRequest(
-                    model_spec=spec, input=_input(record)
-                ),
-                response=classification_pb2.ClassificationResponse(result=_classified(row)),
-            )
-            return prediction_log_pb2.PredictionLog(classify_log=log)
-        case "tensorflow/serving/regress":
-            log = prediction_log_pb2.RegressLog(
-                request=regression_pb2.RegressionRequest(model_spec=spec, input=_input(record)),
-                response=regression_pb2.RegressionResponse(result=_regressed(row)),
-            )
-            return prediction_log_pb2.PredictionLog(regress_log=log)
+    if model.signature.method == _CLASSIFY:
+        log = prediction_log_pb2.ClassifyLog(
+            request=classification_pb2.ClassificationRequest(model_spec=spec, input=_input(record)),
+            response=classification_pb2.ClassificationResponse(result=_classify(row)),
+        )
+        return prediction_log_pb2.PredictionLog(classify_log=log)
+    if model.signature.method == _REGRESS:
+        log = prediction_log_pb2.RegressLog(
+            request=regression_pb2.RegressionRequest(model_spec=spec, input=_input(record)),
+            response=regression_pb2.RegressionResponse(result=_regress(row)),
+        )
+        return prediction_log_pb2.PredictionLog(regress_log=log)
     inputs = {name: tf.make_tensor_proto(one) for name, one in model.inputs.make([record]).items()}
     outputs = {name: tf.make_tensor_proto(value[np.newaxis]) for name, value in row.items()}
     log = prediction_log_pb2.PredictLog(
@@ -68,16 +65,16 @@ def _log_of_one(models: Sequence[ServingModel], record: bytes, rows: list[Arrays
     return prediction_log_pb2.PredictionLog(predict_log=log)
 
 
-def _log_of_all(models: Sequence[ServingModel], record: bytes, rows: list[Arrays]) -> Any:
+def _log_all(models: Sequence[ServingModel], record: bytes, rows: list[Arrays]) -> Any:
     request = inference_pb2.MultiInferenceRequest(input=_input(record))
     response = inference_pb2.MultiInferenceResponse()
     for model, row in zip(models, rows, strict=True):
         method = model.signature.method
         request.tasks.add(model_spec=_spec(model), method_name=method)
         if method == _CLASSIFY:
-            response.results.add(model_spec=_spec(model), classification_result=_classified(row))
+            response.results.add(model_spec=_spec(model), classification_result=_classify(row))
         elif method == _REGRESS:
-            response.results.add(model_spec=_spec(model), regression_result=_regressed(row))
+            response.results.add(model_spec=_spec(model), regression_result=_regress(row))
         else:
             raise ModelRejected(
                 f"Several signatures are asked at once, and {model.signature_name!r} neither "
@@ -97,7 +94,7 @@ def _input(record: bytes) -> Any:
     return input_pb2.Input(example_list=examples)
 
 
-def _classified(row: Arrays) -> Any:
+def _classify(row: Arrays) -> Any:
     classes = row.get("classes", np.array([], object)).reshape(-1)
     scores = row.get("scores", np.zeros(len(classes))).reshape(-1)
     labels = classes if len(classes) else [b""] * len(scores)
@@ -113,7 +110,7 @@ def _classified(row: Arrays) -> Any:
     )
 
 
-def _regressed(row: Arrays) -> Any:
+def _regress(row: Arrays) -> Any:
     value = float(row["outputs"].reshape(()))
     return regression_pb2.RegressionResult(regressions=[regression_pb2.Regression(value=value)])
 
@@ -128,7 +125,7 @@ class NewFeature:
     name: str
 
 
-def features_of(spec: OutputExampleSpec, models: Sequence[ServingModel]) -> list[NewFeature]:
+def choose_features(spec: OutputExampleSpec, models: Sequence[ServingModel]) -> list[NewFeature]:
     """The features that are asked for, each checked to be an output of its signature."""
     position = {model.signature_name: index for index, model in enumerate(models)}
     found = []
@@ -140,7 +137,7 @@ def features_of(spec: OutputExampleSpec, models: Sequence[ServingModel]) -> list
                 f"signatures that are called: {', '.join(position)}."
             )
         model = models[position[name]]
-        for output, feature in _named(columns):
+        for output, feature in _pair_outputs(columns):
             if output not in model.signature.outputs:
                 raise ValueError(
                     f"output_columns_spec: the signature {name!r} has no output {output!r}; it has "
@@ -152,7 +149,7 @@ def features_of(spec: OutputExampleSpec, models: Sequence[ServingModel]) -> list
     return found
 
 
-def _named(columns: OutputColumnsSpec) -> list[tuple[str, str]]:
+def _pair_outputs(columns: OutputColumnsSpec) -> list[tuple[str, str]]:
     """Pairs of an output and the feature that it becomes."""
     match columns.WhichOneof("outputs"):
         case "classify_output":
@@ -167,7 +164,7 @@ def _named(columns: OutputColumnsSpec) -> list[tuple[str, str]]:
     return [(output, feature) for output, feature in pairs if feature]
 
 
-def examples_with_predictions(
+def add_predictions(
     models: Sequence[ServingModel], features: Sequence[NewFeature], batches: Batches
 ) -> Iterator[bytes]:
     """The examples, serialized, with the answers as further features."""

@@ -3,8 +3,9 @@
 
 import itertools
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -15,7 +16,8 @@ from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.errors import BadData
 from stoker.evaluation.engine import Batch
 from stoker.evaluation.features import Feature, features_of
-from stoker.models.eval_saved_model import EvalSavedModel, load_eval_saved_model
+from stoker.models.eval_saved_model import load_eval_saved_model
+from stoker.models.inputs import Arrays
 from stoker.models.saved_model import read_graphs
 from stoker.models.serving_model import ServingModel
 
@@ -38,7 +40,7 @@ def score_batches(
     config: EvalConfig, models: Mapping[str, str], files: Sequence[str]
 ) -> Iterator[Batch]:
     """All examples of some files, asked of each model; the next batch is asked meanwhile."""
-    scorers = [_make_scorer(spec, models[spec.name]) for spec in config.model_specs]
+    scorers = [_load_scorer(spec, models[spec.name]) for spec in config.model_specs]
 
     def score(records: list[bytes], columns: pa.RecordBatch) -> Batch:
         features = features_of(columns)
@@ -59,42 +61,31 @@ def score_batches(
             yield asked.result()
 
 
-def _make_scorer(spec: ModelSpec, folder: str) -> "_Scorer | _EstimatorScorer":
-    model = load_eval_saved_model(folder)
-    return _EstimatorScorer(spec.name, model) if model else _Scorer(spec, folder)
+class _Scorer(NamedTuple):
+    """A model, and what makes further features of its examples."""
 
-
-class _EstimatorScorer:
-    """An Estimator's evaluation graph, which makes the labels and further features itself."""
-
-    def __init__(self, name: str, model: EvalSavedModel) -> None:
-        self.name = name
-        self.model = model
-
-    def preprocess(self, records: Sequence[bytes]) -> dict[str, Feature]:
-        made = self.model.preprocess(records)
-        return {name: Feature.of_rows(rows) for name, rows in made.items()}
-
-
-class _Scorer:
-    """A model, and the signatures that make further features of its examples."""
-
-    def __init__(self, spec: ModelSpec, folder: str) -> None:
-        self.name = spec.name
-        self.model = ServingModel(folder, spec.signature_name)
-        signatures = self.model.inputs.graph.signatures
-        self._functions = [
-            ServingModel(folder, name)
-            for name in spec.preprocessing_function_names
-            if name in signatures  # TFMA calls the others
-        ]
+    name: str
+    model: Callable[[Sequence[bytes]], Arrays]
+    preprocessors: Sequence[Callable[[Sequence[bytes]], Arrays]]
 
     def preprocess(self, records: Sequence[bytes]) -> dict[str, Feature]:
         return {
             name: Feature.of_rows(rows)
-            for function in self._functions
+            for function in self.preprocessors
             for name, rows in function(records).items()
         }
+
+
+def _load_scorer(spec: ModelSpec, folder: str) -> _Scorer:
+    if estimator := load_eval_saved_model(folder):  # it makes the labels and features itself
+        return _Scorer(spec.name, estimator, [estimator.preprocess])
+    model = ServingModel(folder, spec.signature_name)
+    functions = [
+        ServingModel(folder, name)
+        for name in spec.preprocessing_function_names
+        if name in model.inputs.graph.signatures  # TFMA calls the others
+    ]
+    return _Scorer(spec.name, model, functions)
 
 
 def _read_batches(files: Sequence[str], size: int) -> Iterator[tuple[list[bytes], pa.RecordBatch]]:
