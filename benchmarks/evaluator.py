@@ -82,7 +82,7 @@ def evaluate(engine: str, folder: str, num: int) -> None:
     import time
 
     from stoker.evaluation.config import as_eval_config, with_defaults
-    from stoker.evaluation.engine import measure, plan_of
+    from stoker.evaluation.engine import make_plan, measure
     from stoker.evaluation.with_tfma import evaluate_with_tfma
     from stoker.models.scoring import score_batches
 
@@ -92,7 +92,7 @@ def evaluate(engine: str, folder: str, num: int) -> None:
     if engine == "tfma":
         evaluate_with_tfma(config, models, files, f"{folder}/out-{num}", rubber_stamp=False)
     else:
-        measure(plan_of(config), score_batches(config, models, files))
+        measure(make_plan(config), score_batches(config, models, files))
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = used.ru_utime + used.ru_stime
     print(json.dumps([seconds, time.monotonic() - start, used.ru_maxrss / 1024]))

@@ -14,7 +14,7 @@ from stoker.artifacts import Examples, Model, Schema, encode_split_names
 from stoker.components.evaluator import Evaluator
 from stoker.dsl import Channel, Pipeline
 from stoker.evaluation.results import read_metrics, read_validation
-from stoker.evaluation.slices import named
+from stoker.evaluation.slices import describe_slice
 from stoker.runner import LocalDagRunner
 
 MODULE = str(Path(__file__).with_name("custom_evaluation.py"))
@@ -101,7 +101,7 @@ def found(outputs: dict) -> dict[str, object]:
             for failure in one.failures
         ),
         "metrics": {
-            f"{named(key)} {metric.name} {metric.model} {metric.is_diff}": value
+            f"{describe_slice(key)} {metric.name} {metric.model} {metric.is_diff}": value
             for key, values in read_metrics(evaluation.uri).items()
             for metric, value in values.items()
         },

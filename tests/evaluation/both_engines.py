@@ -15,14 +15,14 @@ import tensorflow_model_analysis as tfma
 
 from stoker.dsl.proto.evaluation_pb2 import ValidationFailure
 from stoker.evaluation.config import as_eval_config, with_defaults
-from stoker.evaluation.engine import measure, plan_of
+from stoker.evaluation.engine import make_plan, measure
 from stoker.evaluation.results import (
     read_metrics,
     read_slice_key,
     read_validation,
     write_evaluation,
 )
-from stoker.evaluation.slices import named
+from stoker.evaluation.slices import describe_slice
 from stoker.evaluation.thresholds import validate
 from stoker.evaluation.with_tfma import evaluate_with_tfma
 from stoker.models.scoring import score_batches
@@ -42,7 +42,7 @@ def both(folder: Path, name: str, case: dict[str, object]) -> dict[str, object]:
     models = dict(zip([spec.name for spec in config.model_specs], places, strict=False))
     files = [str(folder / "data.gz")]
     ours, tfmas = (str(folder / f"{name}-{engine}") for engine in ("ours", "theirs"))
-    plan = plan_of(config)
+    plan = make_plan(config)
     measured = measure(plan, score_batches(config, models, files))
     validation = validate(plan, measured, rubber_stamp=False)
     os.makedirs(ours)
@@ -63,7 +63,7 @@ def compare(ours: str, theirs: str) -> dict[str, object]:
             largest[metric.name] = max(largest.get(metric.name, 0), difference)
     return {
         "slices": len(mine),
-        "other_slices": sorted(map(named, mine.keys() ^ other.keys())),
+        "other_slices": sorted(map(describe_slice, mine.keys() ^ other.keys())),
         "other_metrics": sorted({str(m) for k in mine for m in mine[k].keys() ^ other[k].keys()}),
         "largest": largest,
         "verdicts": [verdict(ours), verdict(theirs)],
@@ -77,7 +77,11 @@ def verdict(folder: str) -> dict[str, object]:
     return {
         "ok": found.validation_ok,
         "failures": sorted(
-            (named(read_slice_key(one.slice_key)), failure.metric_key.name, failure_kind(failure))
+            (
+                describe_slice(read_slice_key(one.slice_key)),
+                failure.metric_key.name,
+                failure_kind(failure),
+            )
             for one in found.metric_validations_per_slice
             for failure in one.failures
         ),

@@ -8,7 +8,7 @@ from sklearn import metrics as sklearn
 from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.errors import BadData
 from stoker.evaluation.accumulators import Scored, Totals
-from stoker.evaluation.metrics import METRICS, NeedsTfma, metric_of
+from stoker.evaluation.metrics import METRICS, NeedsTfma, make_metric
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(2, size=500)
@@ -18,7 +18,7 @@ WEIGHTS = RNG.random(500)
 
 def value(class_name, labels=LABELS, scores=SCORES, weights=WEIGHTS, config=""):
     """A metric of some examples, given in two batches."""
-    metric = metric_of(MetricConfig(class_name=class_name, config=config))
+    metric = make_metric(MetricConfig(class_name=class_name, config=config))
     sums = Totals(metric.statistic.width).rows_for(1)
     for part in np.array_split(np.arange(len(labels)), 2):
         batch = Scored(np.asarray(labels)[part], np.asarray(scores)[part], weights[part])
@@ -82,11 +82,11 @@ def test_settings_are_read_from_json():
     assert at_high == pytest.approx(
         sklearn.precision_score(LABELS, SCORES > 0.9, sample_weight=WEIGHTS)
     )
-    named = metric_of(MetricConfig(class_name="AUC", config='{"name": "area", "curve": "PR"}'))
+    named = make_metric(MetricConfig(class_name="AUC", config='{"name": "area", "curve": "PR"}'))
     assert named.name == "area"
     assert value("AUC", config='"curve": "PR"') == value("AUCPrecisionRecall")
     with pytest.raises(ValueError, match="config of AUC is not JSON"):
-        metric_of(MetricConfig(class_name="AUC", config="num_thresholds=3"))
+        make_metric(MetricConfig(class_name="AUC", config="num_thresholds=3"))
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_settings_are_read_from_json():
 )
 def test_what_is_not_plain_is_left_to_tfma(config, told):
     with pytest.raises(NeedsTfma, match=told):
-        metric_of(config)
+        make_metric(config)
 
 
 def test_a_metric_that_nobody_has_is_told():
     with pytest.raises(ValueError, match=r"no metric 'Precison'. Did you mean 'Precision'"):
-        metric_of(MetricConfig(class_name="Precison"))
+        make_metric(MetricConfig(class_name="Precison"))
 
 
 def test_no_positive_label_makes_recall_undefined():

@@ -5,10 +5,10 @@ import pytest
 
 from stoker.errors import MissingPart
 from stoker.evaluation.config import as_eval_config, has_thresholds, with_defaults
-from stoker.evaluation.engine import MetricId, plan_of
+from stoker.evaluation.engine import MetricId, make_plan
 from stoker.evaluation.engine_choice import choose_engine
 from stoker.evaluation.results import read_metrics, read_validation, write_evaluation
-from stoker.evaluation.summary import failures, metrics_table, summary
+from stoker.evaluation.summary import failures, metrics_table, summarize
 from stoker.evaluation.thresholds import check_thresholds, validate
 
 BLUE, RED = (("color", "blue"),), (("color", "red"),)
@@ -20,7 +20,7 @@ def config_with(has_baseline=False, **metric):
 
 
 def verdict(metric, values, *, has_baseline=False, rubber_stamp=False):
-    plan = plan_of(config_with(has_baseline, **metric))
+    plan = make_plan(config_with(has_baseline, **metric))
     check_thresholds(plan)
     return validate(plan, values, rubber_stamp=rubber_stamp)
 
@@ -100,13 +100,13 @@ def test_an_evaluation_is_read_as_it_was_written(tmp_path):
         (("color", "blue"), ("size", 3)): {MetricId("auc"): 0.25},
         (("ratio", 0.5),): {MetricId("auc"): 1.0},
     }
-    found = validate(plan_of(config), values, rubber_stamp=False)
+    found = validate(make_plan(config), values, rubber_stamp=False)
     write_evaluation(str(tmp_path), config, values, found, data_location="x", models={"": "m"})
 
     assert read_metrics(str(tmp_path)) == values
     assert read_validation(str(tmp_path)) == found
     assert metrics_table(values)[1][0] == ["all examples", "0.75"]
-    told = list(summary(values, found))
+    told = list(summarize(values, found))
     assert told[0] == "The metrics of all examples, and of 2 slices beside:"
     assert "auc of color=blue, size=3 is 0.25, and should be at least 0.5." in told
 

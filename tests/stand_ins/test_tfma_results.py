@@ -3,7 +3,7 @@ import pytest
 
 from stoker.errors import BadData
 from stoker.evaluation.config import as_eval_config, with_defaults
-from stoker.evaluation.engine import MetricId, plan_of
+from stoker.evaluation.engine import MetricId, make_plan
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
 from stoker.stand_ins.tfma.results import (
@@ -29,7 +29,7 @@ def folder(tmp_path):
         }
         for key, auc in (((), 0.75), (BLUE, 1.0))
     }
-    verdict = validate(plan_of(config), values, rubber_stamp=False)
+    verdict = validate(make_plan(config), values, rubber_stamp=False)
     models = {"candidate": "new", "baseline": "old"}
     write_evaluation(str(tmp_path), config, values, verdict, data_location="x", models=models)
     return str(tmp_path)

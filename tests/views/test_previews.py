@@ -5,7 +5,7 @@ import pytest
 
 from stoker.artifacts import Model, ModelEvaluation, Schema
 from stoker.evaluation.config import as_eval_config, with_defaults
-from stoker.evaluation.engine import MetricId, plan_of
+from stoker.evaluation.engine import MetricId, make_plan
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
 from stoker.views.registry import preview
@@ -50,7 +50,7 @@ def test_an_evaluation_is_a_table_of_slices_and_of_what_does_not_hold(tmp_path):
     }
     config = with_defaults(as_eval_config(given), has_baseline=False)
     values = {(): {MetricId("auc"): 0.75}, (("color", "red"),): {MetricId("auc"): 0.25}}
-    verdict = validate(plan_of(config), values, rubber_stamp=False)
+    verdict = validate(make_plan(config), values, rubber_stamp=False)
     write_evaluation(str(tmp_path), config, values, verdict, data_location="x", models={})
     evaluation = ModelEvaluation()
     evaluation.uri = str(tmp_path)

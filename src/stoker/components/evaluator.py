@@ -175,7 +175,7 @@ class Executor(dsl.BaseExecutor):
         self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         from stoker.evaluation.results import read_metrics, read_validation
-        from stoker.evaluation.summary import summary
+        from stoker.evaluation.summary import summarize
         from stoker.models.evaluate import Evaluation
 
         (evaluation,) = output_dict["evaluation"]
@@ -200,7 +200,7 @@ class Executor(dsl.BaseExecutor):
             rubber_stamp=has_change_thresholds(given) and len(models) == 1,
         ).run(exec_properties.get("engine"), _load_functions(exec_properties))
         validation = read_validation(evaluation.uri)
-        for line in summary(read_metrics(evaluation.uri), validation):
+        for line in summarize(read_metrics(evaluation.uri), validation):
             print(line, flush=True)
         if has_thresholds(given) and output_dict.get("blessing"):
             _bless(

@@ -17,9 +17,9 @@ from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.dsl.proto.keras_metadata_pb2 import KerasMetadata
 from stoker.evaluation.accumulators import between_thresholds, totals_of
 from stoker.evaluation.areas import area_at_thresholds
-from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, metric_of
+from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, make_metric
 
-__all__ = ["Compiled", "compiled_with"]
+__all__ = ["Compiled", "read_compiled"]
 
 _METADATA = "keras_metadata.pb"
 _SHORT_NAMES = {
@@ -40,7 +40,7 @@ class Compiled:
     unknown: tuple[str, ...] = ()
 
 
-def compiled_with(folder: str) -> Compiled:
+def read_compiled(folder: str) -> Compiled:
     """The metrics of the model in a folder; none, if Keras 2 did not save it or compile it."""
     metrics: list[tuple[Metric, bool]] = []
     unknown: list[str] = []
@@ -101,7 +101,7 @@ def _metric(given: Any) -> Metric:
         class_name = _class_of_function(str(function))
     if class_name == "Accuracy":
         raise NeedsTfma("accuracy, before Keras knows of which kind")
-    metric = metric_of(MetricConfig(class_name=class_name, config=json.dumps(settings)))
+    metric = make_metric(MetricConfig(class_name=class_name, config=json.dumps(settings)))
     return _as_keras(metric, class_name, settings)
 
 

@@ -18,10 +18,10 @@ from stoker.evaluation.accumulators import RecordStatistic, Scored, Totals
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, did_you_mean, labels_of, refuse_nan
-from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, metric_of
+from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, make_metric
 from stoker.evaluation.slices import SliceKey, Slicer
 
-__all__ = ["Batch", "Measured", "MetricId", "Plan", "measure", "named_metrics", "plan_of"]
+__all__ = ["Batch", "Measured", "MetricId", "Plan", "list_metrics", "make_plan", "measure"]
 
 _USUAL_OUTPUTS = ("scores", "outputs", "predictions", "logistic", "probabilities", "logits")
 _ONLY_TFMA = frozenset(
@@ -87,7 +87,7 @@ class Plan:
     metrics: dict[MetricId, Planned]
 
 
-def plan_of(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) -> Plan:
+def make_plan(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) -> Plan:
     """The metrics of a configuration that has its defaults; NeedsTfma for what is not plain.
 
     `compiled` has those that the models bring, by the models' names.
@@ -97,7 +97,7 @@ def plan_of(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) 
         for model, one in (compiled or {}).items()
         for metric, weighted in one.metrics
     }
-    metrics = {**brought, **named_metrics(config)}
+    metrics = {**brought, **list_metrics(config)}
     if not metrics:
         raise ValueError(
             "eval_config names no metric, and the model was saved with none: only model.save of "
@@ -108,13 +108,13 @@ def plan_of(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) 
     return Plan(config, metrics)
 
 
-def named_metrics(config: EvalConfig) -> dict[MetricId, Planned]:
+def list_metrics(config: EvalConfig) -> dict[MetricId, Planned]:
     """The metrics that a configuration names; NeedsTfma for what is not plain."""
     _check_plain(config)
     return {
         MetricId(metric.name, model.name, weighted): Planned(metric, weighted)
         for spec in config.metrics_specs
-        for metric in map(metric_of, spec.metrics)
+        for metric in map(make_metric, spec.metrics)
         for model in config.model_specs
         for weighted in is_weighted(config, spec)
     }

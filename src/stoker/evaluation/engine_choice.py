@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import MissingPart
 from stoker.evaluation.compiled import Compiled
-from stoker.evaluation.engine import Plan, named_metrics, plan_of
-from stoker.evaluation.metrics import NeedsTfma, metric_of
+from stoker.evaluation.engine import Plan, list_metrics, make_plan
+from stoker.evaluation.metrics import NeedsTfma, make_metric
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.evaluation.thresholds import check_thresholds
 
@@ -51,7 +51,7 @@ def choose_engine(
             raise NeedsTfma(only_tfma)
         if unknown and not asked and (tfma_is_installed() or not others):
             raise NeedsTfma(f"{', '.join(unknown)}, which the model was compiled with")
-        plan = plan_of(config, compiled)
+        plan = make_plan(config, compiled)
     except NeedsTfma as needed:
         return _refuse_or_take_tfma(asked, needed)
     check_thresholds(plan)
@@ -69,7 +69,7 @@ def check_config(config: EvalConfig, asked: str | None) -> None:
         _check_names(config)
         return
     try:
-        named_metrics(config)
+        list_metrics(config)
     except NeedsTfma as needed:
         _refuse_or_take_tfma(asked, needed)
         _check_names(config)
@@ -98,4 +98,4 @@ def _check_names(config: EvalConfig) -> None:
     for spec in config.metrics_specs:
         for metric in spec.metrics:
             with contextlib.suppress(NeedsTfma):
-                metric_of(metric)
+                make_metric(metric)

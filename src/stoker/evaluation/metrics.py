@@ -35,7 +35,7 @@ from stoker.evaluation.features import did_you_mean
 from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
 from stoker.evaluation.metric_names import ELSEWHERE
 
-__all__ = ["METRICS", "Metric", "NeedsTfma", "RecordMetric", "metric_of", "name_of"]
+__all__ = ["METRICS", "Metric", "NeedsTfma", "RecordMetric", "make_metric", "name_of"]
 
 Settings = Mapping[str, Any]
 Formula = Callable[[np.ndarray], float]
@@ -63,7 +63,7 @@ class RecordMetric:
     formula: Formula
 
 
-def metric_of(config: MetricConfig) -> Metric:
+def make_metric(config: MetricConfig) -> Metric:
     """The metric that a configuration names."""
     settings = _settings(config)
     if config.module and not config.module.startswith(_MODULES):

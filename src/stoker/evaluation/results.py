@@ -34,7 +34,7 @@ __all__ = [
     "read_slice_key",
     "read_validation",
     "slice_key",
-    "sorted_slices",
+    "sort_slices",
     "write_evaluation",
 ]
 
@@ -56,7 +56,7 @@ def write_evaluation(
     models: Mapping[str, str],
 ) -> None:
     """Write all files of an evaluation."""
-    records = (_metrics_for_slice(key, values) for key, values in sorted_slices(measured))
+    records = (_metrics_for_slice(key, values) for key, values in sort_slices(measured))
     write_records(os.path.join(folder, _METRICS), records)
     for name in _EMPTY:
         write_records(os.path.join(folder, name), [])
@@ -71,7 +71,7 @@ def write_evaluation(
     Path(folder, EVAL_CONFIG).write_text(json_format.MessageToJson(run))
 
 
-def sorted_slices(measured: Measured) -> list[tuple[OurSliceKey, dict[MetricId, float]]]:
+def sort_slices(measured: Measured) -> list[tuple[OurSliceKey, dict[MetricId, float]]]:
     """All examples first, then by features and values."""
     return sorted(measured.items(), key=lambda one: (len(one[0]), [(k, str(v)) for k, v in one[0]]))
 

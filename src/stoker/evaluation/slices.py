@@ -9,7 +9,7 @@ from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import BadData
 from stoker.evaluation.features import Feature, Features, no_such_feature
 
-__all__ = ["SliceKey", "Slicer", "fits", "named", "value_of"]
+__all__ = ["SliceKey", "Slicer", "describe_slice", "fits", "value_of"]
 
 SliceValue = str | int | float
 SliceKey = tuple[tuple[str, SliceValue], ...]
@@ -119,6 +119,6 @@ def fits(spec: SlicingSpec, key: SliceKey) -> bool:
     )
 
 
-def named(key: SliceKey) -> str:
+def describe_slice(key: SliceKey) -> str:
     """A slice in words."""
     return ", ".join(f"{name}={value}" for name, value in key) or "all examples"

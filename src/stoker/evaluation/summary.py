@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from stoker.dsl.proto.eval_config_pb2 import HIGHER_IS_BETTER, MetricThreshold
 from stoker.dsl.proto.evaluation_pb2 import MetricKey, ValidationResult
 from stoker.evaluation.engine import Measured, MetricId
-from stoker.evaluation.results import read_slice_key, sorted_slices
-from stoker.evaluation.slices import named
+from stoker.evaluation.results import read_slice_key, sort_slices
+from stoker.evaluation.slices import describe_slice
 
-__all__ = ["failures", "metric_name", "metrics_table", "summary"]
+__all__ = ["failures", "metric_name", "metrics_table", "summarize"]
 
 _FEW_SLICES = 12
 
 
-def summary(measured: Measured, validation: ValidationResult | None) -> Iterator[str]:
+def summarize(measured: Measured, validation: ValidationResult | None) -> Iterator[str]:
     """Lines for the end of the step: the metrics of all examples, then the verdict."""
-    for key, values in sorted_slices(measured)[:1]:
-        yield f"The metrics of {named(key)}, and of {len(measured) - 1} slices beside:"
+    for key, values in sort_slices(measured)[:1]:
+        yield f"The metrics of {describe_slice(key)}, and of {len(measured) - 1} slices beside:"
         width = max((len(metric_name(one)) for one in values), default=0)
         yield from (f"  {metric_name(one):{width}}  {value:.6g}" for one, value in values.items())
     if validation is None or validation.missing_thresholds:
@@ -35,12 +35,12 @@ def summary(measured: Measured, validation: ValidationResult | None) -> Iterator
 def failures(validation: ValidationResult) -> Iterator[str]:
     """Each threshold that does not hold, and where."""
     for of_slice in validation.metric_validations_per_slice:
-        where = named(read_slice_key(of_slice.slice_key))
+        where = describe_slice(read_slice_key(of_slice.slice_key))
         for failure in of_slice.failures:
             value = failure.metric_value.double_value.value
             yield (
                 f"{_key_name(failure.metric_key)} of {where} is {value:.6g}, and should be "
-                f"{_wanted(failure.metric_threshold)}."
+                f"{_describe_bounds(failure.metric_threshold)}."
             )
     for spec in validation.missing_slices:
         wanted = [*spec.feature_keys, *(f"{k}={v}" for k, v in spec.feature_values.items())]
@@ -49,10 +49,10 @@ def failures(validation: ValidationResult) -> Iterator[str]:
 
 def metrics_table(measured: Measured) -> tuple[list[str], list[list[str]]]:
     """Columns and rows: a row for each slice, a column for each metric."""
-    slices = sorted_slices(measured)
+    slices = sort_slices(measured)
     keys = list(dict.fromkeys(key for _, values in slices for key in values))
     rows = [
-        [named(key), *(f"{values[one]:.6g}" if one in values else "" for one in keys)]
+        [describe_slice(key), *(f"{values[one]:.6g}" if one in values else "" for one in keys)]
         for key, values in slices
     ]
     return ["slice", *map(metric_name, keys)], rows
@@ -69,7 +69,7 @@ def _key_name(key: MetricKey) -> str:
     return metric_name(MetricId(key.name, key.model_name, key.example_weighted.value, key.is_diff))
 
 
-def _wanted(threshold: MetricThreshold) -> str:
+def _describe_bounds(threshold: MetricThreshold) -> str:
     if threshold.HasField("value_threshold"):
         bounds = threshold.value_threshold
         parts = [

@@ -20,7 +20,7 @@ from stoker.dsl.proto.evaluation_pb2 import (
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.engine import Measured, MetricId, Plan
 from stoker.evaluation.features import did_you_mean
-from stoker.evaluation.metrics import metric_of
+from stoker.evaluation.metrics import make_metric
 from stoker.evaluation.results import metric_key, slice_key
 from stoker.evaluation.slices import SliceKey, fits
 
@@ -135,7 +135,7 @@ def _limits(plan: Plan) -> Iterator[_Limit]:
                 for where in one.slicing_specs
             ]
             for config in spec.metrics:
-                name = metric_of(config).name
+                name = make_metric(config).name
                 if config.HasField("threshold"):
                     found.append((name, None, config.threshold))
                 found += [

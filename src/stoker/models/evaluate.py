@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
-from stoker.evaluation.compiled import Compiled, compiled_with
+from stoker.evaluation.compiled import Compiled, read_compiled
 from stoker.evaluation.config import wants_compiled_metrics
 from stoker.evaluation.engine import measure
 from stoker.evaluation.engine_choice import EngineChoice, choose_engine
@@ -89,7 +89,7 @@ class Evaluation:
 def _read_compiled(folder: str) -> Compiled:
     """The metrics that come with a model."""
     model = load_eval_saved_model(folder)
-    return model.compiled if model else compiled_with(folder)
+    return model.compiled if model else read_compiled(folder)
 
 
 def _refuse_eval_saved_models(models: Mapping[str, str]) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from stoker.artifacts import Examples, Model, TransformGraph
 from stoker.components.trainer.check import ModelCheck
+from stoker.components.trainer.component import Trainer
 from stoker.data.tfrecord import write_records
+from stoker.dsl import Channel
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import ModelRejected
 from stoker.launchers.worker import execute
@@ -54,6 +56,21 @@ def test_a_model_without_any_file_is_refused(check, tmp_path):
 
     with pytest.raises(ModelRejected, match="nothing was saved there"):
         check()
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({}, ["ModelCheck"]),
+        ({"rewrite": ["tflite"]}, ["ModelCheck", "Rewrite"]),
+        ({"rewrite": ["tflite"], "check": False}, ["Rewrite"]),
+        ({"check": False}, []),
+    ],
+)
+def test_a_trainer_says_what_sees_its_model_before_it_is_published(given, names):
+    trainer = Trainer(module_file="module.py", examples=Channel(type=Examples), **given)
+
+    assert [check.partition(":")[2] for check in trainer.checks] == names
 
 
 @pytest.fixture

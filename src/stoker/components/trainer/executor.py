@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from stoker.any_python.modules import load_named
 from stoker.any_python.training import train
 from stoker.dsl import Artifacts, BaseExecutor
-from stoker.models.rewriting import eval_examples
+from stoker.models.rewriting import offer_examples
 from stoker.training import watch
 from stoker.user_code.fn_args import FnArgs, get_trainer_fn_args
 from stoker.user_code.loader import load_module_file
@@ -49,7 +49,7 @@ class GenericExecutor(BaseExecutor):
             enable_estimators()
         with (
             watch(fn_args, node=self._context.node_id, enabled=watched),
-            eval_examples(fn_args.eval_files or []),
+            offer_examples(fn_args.eval_files or []),
         ):
             train(name, function, fn_args, _read_schema)
 

@@ -15,13 +15,13 @@ format_rewriter.py  what the rewriters share, and how to add one
 import contextlib
 from collections.abc import Iterator, Sequence
 
-__all__ = ["eval_examples", "offered_examples"]
+__all__ = ["list_offered_examples", "offer_examples"]
 
 _offered: list[str] = []
 
 
 @contextlib.contextmanager
-def eval_examples(patterns: Sequence[str]) -> Iterator[None]:
+def offer_examples(patterns: Sequence[str]) -> Iterator[None]:
     """Let the rewriters that are called inside compare on these files' examples, if they fit."""
     global _offered
     before, _offered = _offered, list(patterns)
@@ -31,6 +31,6 @@ def eval_examples(patterns: Sequence[str]) -> Iterator[None]:
         _offered = before
 
 
-def offered_examples() -> list[str]:
-    """The files that `eval_examples` has named."""
+def list_offered_examples() -> list[str]:
+    """The files that `offer_examples` has named."""
     return _offered

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
-from stoker.models.rewriting import offered_examples
+from stoker.models.rewriting import list_offered_examples
 from stoker.models.rewriting.comparison import (
     TOLERANCES,
     Difference,
@@ -100,7 +100,7 @@ def prepare(
     """
     signature = load_signature(path, signature_key)
     if examples is None:
-        sample = draw_if_fitting(signature, offered_examples())
+        sample = draw_if_fitting(signature, list_offered_examples())
     else:
         sample = draw(signature, examples)
     plain = make_plain(signature, sample.arrays, avoid=avoid, for_integers=for_integers)

@@ -6,7 +6,7 @@ from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import MissingPart
-from stoker.evaluation.slices import SliceKey, fits, named
+from stoker.evaluation.slices import SliceKey, describe_slice, fits
 from stoker.stand_ins.tfma.results import EvalResult, SlicedMetrics
 from stoker.views.markup import frame, table_view
 from stoker.views.table import Table
@@ -56,7 +56,7 @@ def render_slicing_metrics(
         )
     names = list(dict.fromkeys(name for values in found.values() for name in values))
     rows = [
-        [named(key), *(_text(values.get(name, {})) for name in names)]
+        [describe_slice(key), *(_text(values.get(name, {})) for name in names)]
         for key, values in found.items()
     ]
     return MetricsTable(Table(columns=["slice", *names], rows=rows))
