@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 from marked_worker_group import WorkerGroup
+from test_launcher_example import say_where
 
+from stoker.dsl import Pipeline
 from stoker.errors import MissingPart, StepFailed, StokerError
 from stoker.launchers import on_ray, ray_session
 from stoker.launchers.on_ray import OnRay, bundles_for
@@ -21,6 +23,7 @@ from stoker.launchers.ray_session import connect
 from stoker.launchers.resources import find_free_addresses, share_node
 from stoker.launchers.shipping import pack
 from stoker.launchers.worker_group import list_members
+from stoker.runner import LocalDagRunner
 from stoker.task import Workers
 
 
@@ -189,3 +192,10 @@ def _open_files(pid):
             with contextlib.suppress(FileNotFoundError):
                 found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
     return found
+
+
+@slow
+def test_a_step_that_gives_a_value_runs_on_a_node(tmp_path, ray):
+    pipeline = Pipeline("values", str(tmp_path), components=[say_where()])
+    (value,) = LocalDagRunner(OnRay()).run(pipeline).outputs["say_where"]["pid"]
+    assert int(Path(value.uri).read_text()) != os.getpid()

@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WHERE a task runs: in this process, or in fresh ones."""
+"""WHERE a task runs: in this process, in fresh ones, or on a cluster.
+
+To add a launcher:
+
+1. Write a class with the three methods of `Launcher` in a file here. Where the process is yours to
+   start, have it call `worker.execute`, and send the Outcome back as JSON.
+2. To run `Trainer(workers=…)`, give it a method `reserve` as in `worker_group.Slots`, and call
+   `run_worker_group`.
+3. Export it in `stoker/__init__.py`, and choose it for `--on` in `cli/run.py`.
+"""
 
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -20,7 +29,33 @@ class Watcher(Protocol):
 
 
 class Launcher(Protocol):
-    """Where tasks run. `prepare` may warm things up; `launch` runs one task to its end."""
+    """Where tasks run. `prepare` may warm things up; `launch` runs one task to its end.
+
+    Users may write their own. This one runs a task in an interpreter that is started for it:
+
+        class Spawn:
+            CODE = '''if True:
+                import sys
+                from stoker.launchers.worker import execute
+                from stoker.task import Task
+                with open(sys.argv[1], "w") as answer:
+                    answer.write(execute(Task.from_json(sys.stdin.read())).to_json())
+            '''
+
+            def prepare(self, needs):
+                pass
+
+            def launch(self, task, watcher):
+                with tempfile.NamedTemporaryFile("r") as answer:
+                    command = [sys.executable, "-c", self.CODE, answer.name]
+                    subprocess.run(command, input=task.to_json(), text=True, check=True)
+                    return Outcome.from_json(answer.read())
+
+            def close(self):
+                pass
+
+        LocalDagRunner(Spawn()).run(pipeline)
+    """
 
     def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
         """Get ready for tasks whose processes need this."""

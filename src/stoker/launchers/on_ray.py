@@ -182,10 +182,10 @@ def _place(bundles: Sequence[Bundle], wait_seconds: float) -> _Placement:
             f"Ray had room for {len(bundles)} processes, and could not start them within "
             f"{wait_seconds:.0f} s: {error}"
         )
-    raise StepFailed(_no_room(bundles, wait_seconds))
+    raise StepFailed(_explain_no_room(bundles, wait_seconds))
 
 
-def _no_room(bundles: Sequence[Bundle], wait_seconds: float) -> str:
+def _explain_no_room(bundles: Sequence[Bundle], wait_seconds: float) -> str:
     total = load_ray().cluster_resources()
     needed = ", ".join(
         f"{sum(bundle.get(name, 0) for bundle in bundles):g} {name}" for name in bundles[0]

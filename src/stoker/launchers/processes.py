@@ -26,7 +26,7 @@ from dataclasses import asdict, replace
 
 from stoker.any_python.channel import send_request
 from stoker.launchers import Watcher
-from stoker.launchers.interpreters import scrubbed
+from stoker.launchers.interpreters import scrub
 from stoker.launchers.other_interpreter import worker_command, worker_request
 from stoker.launchers.resources import find_free_addresses, share_resources
 from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
@@ -168,7 +168,7 @@ class _ForkServer:
         with theirs:
             if needs.python:
                 command = worker_command(needs.python, theirs.fileno())
-                variables = scrubbed(os.environ)
+                variables = scrub(os.environ)
             else:
                 command = _fork_server_command(needs, theirs.fileno(), fork=fork)
                 variables = dict(os.environ)

@@ -51,9 +51,9 @@ def connect(address: str | None) -> Iterator[None]:
     address = address or os.environ.get("RAY_ADDRESS")
     with contextlib.ExitStack() as stack:
         if not address:
-            stack.enter_context(_as_our_own())
+            stack.enter_context(_set_own_token())
         stack.callback(ray.shutdown)
-        with _signals_as_they_are():
+        with _keep_signals():
             if address:
                 _join(ray, address)
             else:
@@ -86,7 +86,7 @@ def _check_token(address: str) -> None:
 
 
 def _start(ray: Any) -> None:
-    with _on_loopback():
+    with _stay_on_loopback():
         ray.init(
             address="local",
             _node_ip_address=_LOOPBACK,
@@ -104,7 +104,7 @@ def _start(ray: Any) -> None:
 
 
 @contextlib.contextmanager
-def _on_loopback() -> Iterator[None]:
+def _stay_on_loopback() -> Iterator[None]:
     """Ray takes a loopback address for a wish to be reached by others, where clusters work."""
     constants: Any = importlib.import_module("ray._private.ray_constants")
     before = constants.ENABLE_RAY_CLUSTER
@@ -122,7 +122,7 @@ def _token() -> str:
 
 
 @contextlib.contextmanager
-def _as_our_own() -> Iterator[None]:
+def _set_own_token() -> Iterator[None]:
     """Inside, Ray's processes find a token, and are not counted; what the user has set wins.
 
     That a cluster asks for its token is what Ray itself decides, and sets, from 2.60 on.
@@ -140,7 +140,7 @@ def _as_our_own() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _signals_as_they_are() -> Iterator[None]:
+def _keep_signals() -> Iterator[None]:
     """Ray would end the program at SIGTERM, without a chance to save or to record anything."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -25,6 +25,7 @@ from typing import Any, Protocol
 from stoker.artifacts import Artifact, every
 from stoker.launchers import Watcher
 from stoker.launchers.heartbeat import BEAT_SECONDS, HEARTBEAT
+from stoker.storage.root import output_dir
 from stoker.task import Cluster, Failure, Member, Outcome, Task, Workers
 
 __all__ = [
@@ -310,8 +311,8 @@ def _clear_outputs(task: Task) -> None:
     """Remove the half of a model that a failed attempt may have left; what it logged stays."""
     for artifact in every(task.outputs):
         if not artifact.GATHERS_LOGS:
-            shutil.rmtree(artifact.uri, ignore_errors=True)
-            os.makedirs(artifact.uri)
+            shutil.rmtree(output_dir(artifact.uri), ignore_errors=True)
+            os.makedirs(output_dir(artifact.uri))
 
 
 @dataclass(kw_only=True)
@@ -331,7 +332,7 @@ class _RunningMember:
     def start(self) -> None:
         """Start the process."""
         for artifact in every(self.task.outputs):
-            os.makedirs(artifact.uri, exist_ok=True)
+            os.makedirs(output_dir(artifact.uri), exist_ok=True)
         self.heartbeat.started_at = self.heartbeat.heard_at = time.monotonic()
         self.slot.start(self.task, self, lambda outcome: self.ended.put((self, outcome)))
 

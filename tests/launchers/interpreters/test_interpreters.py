@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from stoker.errors import StokerError
-from stoker.launchers.interpreters import find_python, inspect_python, scrubbed
+from stoker.launchers.interpreters import find_python, inspect_python, scrub
 from stoker.launchers.interpreters import finding as module
 
 
@@ -77,7 +77,7 @@ def test_a_path_that_leads_nowhere_is_named(tmp_path):
 def test_what_is_meant_for_this_python_is_kept_from_others():
     kept = {"HOME": "/home/me", "TF_CONFIG": "{}", "TF_CPP_MIN_LOG_LEVEL": "3", "PATH": "/bin"}
     ours = ["TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"]
-    assert scrubbed({**kept, **dict.fromkeys(ours, "1")}) == kept
+    assert scrub({**kept, **dict.fromkeys(ours, "1")}) == kept
 
 
 def test_this_python_is_taken_where_it_fits(alone):

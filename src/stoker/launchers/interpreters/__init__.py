@@ -10,7 +10,7 @@ from stoker.launchers.interpreters.finding import (
     Interpreter,
     find_python,
     inspect_python,
-    scrubbed,
+    scrub,
 )
 from stoker.launchers.interpreters.recipes import RECIPES, Recipe
 from stoker.launchers.interpreters.venvs import Made, create, find, home, made, remove, resolve
@@ -28,5 +28,5 @@ __all__ = [
     "made",
     "remove",
     "resolve",
-    "scrubbed",
+    "scrub",
 ]

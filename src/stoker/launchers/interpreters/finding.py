@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from stoker.errors import StokerError
 
-__all__ = ["Interpreter", "find_python", "find_uv", "inspect_python", "scrubbed"]
+__all__ = ["Interpreter", "find_python", "find_uv", "inspect_python", "scrub"]
 
 # What is meant for our own Python and its TensorFlow. TensorFlow 2 sets TF2_BEHAVIOR when it is
 # imported, and TensorFlow 1.15 would run eagerly under it.
@@ -69,7 +69,7 @@ def inspect_python(path: str) -> Interpreter:
             text=True,
             check=False,
             timeout=_PROBE_SECONDS,
-            env=scrubbed(os.environ),
+            env=scrub(os.environ),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StokerError(f"{path} cannot be run as a Python: {error}.") from error
@@ -84,7 +84,7 @@ def inspect_python(path: str) -> Interpreter:
         ) from error
 
 
-def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
+def scrub(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of a process for another Python: without those that are meant for this one."""
     return {
         name: value

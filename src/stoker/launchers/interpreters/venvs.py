@@ -19,7 +19,7 @@ from stoker.launchers.interpreters.finding import (
     find_python,
     find_uv,
     inspect_python,
-    scrubbed,
+    scrub,
 )
 from stoker.launchers.interpreters.recipes import RECIPES, Recipe
 from stoker.storage.locks import hold_lock
@@ -174,7 +174,7 @@ def _run(command: list[str], recipe: Recipe, report: Callable[[str], None]) -> N
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=scrubbed(os.environ),
+        env=scrub(os.environ),
     ) as process:
         assert process.stdout
         for line in process.stdout:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from stoker.errors import RewriteFailed
-from stoker.launchers.interpreters import RECIPES, create, scrubbed
+from stoker.launchers.interpreters import RECIPES, create, scrub
 from stoker.models.rewriting.conversion import Conversion, NotRun, Runtime, UnsupportedOps, prepare
 from stoker.models.rewriting.format_rewriter import FormatRewriter
 from stoker.models.rewriting.rewriter import ModelType
@@ -73,7 +73,7 @@ def _convert_tfjs_model(saved_model_path: str, destination_path: str, **how: Any
             capture_output=True,
             text=True,
             check=False,
-            env=scrubbed(os.environ) | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+            env=scrub(os.environ) | {"TF_CPP_MIN_LOG_LEVEL": "3"},
         )
     if done.returncode:
         _raise_for(done.stderr, conversion)

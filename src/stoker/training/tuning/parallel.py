@@ -45,7 +45,7 @@ def search_in_parallel(job: SearchJob, num_workers: int) -> Watched:
     with ForkServer(functools.partial(_work, job=job, num_workers=num_workers)) as server:
         tuner, fit_kwargs = make_tuner(job)
         watched = Watched(tuner, job, quiet="verbose" not in fit_kwargs)
-        with keep_state_whole(), _served(tuner.oracle) as port:
+        with keep_state_whole(), _serve(tuner.oracle) as port:
             tuner.save()  # what a later attempt looks for
             _see_workers_through(watched, server, num_workers, port)
     return watched
@@ -99,7 +99,7 @@ def _give_back(watched: Watched, name: str, death: ProcessDied) -> None:
 
 
 @contextlib.contextmanager
-def _served(oracle: Any) -> Iterator[int]:
+def _serve(oracle: Any) -> Iterator[int]:
     """Serve the oracle on a free port of this machine's loopback; gives the port."""
     import grpc
     from keras_tuner.src import protos
