@@ -16,7 +16,7 @@ import click
 
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_size
-from stoker.launchers.interpreters import made
+from stoker.launchers.interpreters import list_venvs
 from stoker.patches.registry import PATCHES, Patch
 
 __all__ = ["Finding", "doctor", "findings"]
@@ -165,7 +165,7 @@ def _real_tfx() -> Finding:
 
 def _environments() -> Finding:
     what = "Environments"
-    there = made()
+    there = list_venvs()
     if old := [one.name for one in there if not one.current]:
         return Finding(
             what=what,

@@ -5,7 +5,7 @@ import click
 
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_answer, readable_path
-from stoker.launchers.interpreters import RECIPES, Made, create, made, remove
+from stoker.launchers.interpreters import RECIPES, Venv, create, list_venvs, remove
 
 __all__ = ["env"]
 
@@ -31,7 +31,7 @@ def create_one(name: str) -> int:
 @json_option
 def list_all(as_json: bool) -> int:
     """List the environments that can be created, and where the existing ones are."""
-    there = {found.name: found for found in made()}
+    there = {found.name: found for found in list_venvs()}
     records = [
         {
             "name": name,
@@ -59,7 +59,7 @@ def remove_one(name: str) -> int:
     return 0
 
 
-def _state(found: Made | None) -> str:
+def _state(found: Venv | None) -> str:
     if found is None:
         return "not made"
     return "ready" if found.current else "made for another version of Stoker: create it again"

@@ -13,7 +13,7 @@ from stoker.launchers.interpreters import (
     Recipe,
     create,
     find,
-    made,
+    list_venvs,
     remove,
     resolve,
     venvs,
@@ -103,7 +103,7 @@ def test_a_recipe_that_changed_makes_it_anew(recipe, tmp_path):
     with open(tmp_path / "small.txt", "a") as file:
         file.write("# another pebble\n")
     assert find("small") is None
-    assert [one.current for one in made()] == [False]
+    assert [one.current for one in list_venvs()] == [False]
     create(recipe)
     assert find("small")
 
@@ -128,7 +128,7 @@ def test_without_a_fitting_python_the_error_says_what_to_install(monkeypatch):
 def test_one_that_was_made_can_be_removed(recipe):
     create(recipe)
     assert remove("small")
-    assert made() == []
+    assert list_venvs() == []
     assert not remove("small")
 
 

@@ -13,19 +13,27 @@ from stoker.launchers.interpreters.finding import (
     scrub,
 )
 from stoker.launchers.interpreters.recipes import RECIPES, Recipe
-from stoker.launchers.interpreters.venvs import Made, create, find, home, made, remove, resolve
+from stoker.launchers.interpreters.venvs import (
+    Venv,
+    create,
+    find,
+    home,
+    list_venvs,
+    remove,
+    resolve,
+)
 
 __all__ = [
     "RECIPES",
     "Interpreter",
-    "Made",
     "Recipe",
+    "Venv",
     "create",
     "find",
     "find_python",
     "home",
     "inspect_python",
-    "made",
+    "list_venvs",
     "remove",
     "resolve",
     "scrub",

@@ -24,7 +24,7 @@ from stoker.launchers.interpreters.finding import (
 from stoker.launchers.interpreters.recipes import RECIPES, Recipe
 from stoker.storage.locks import hold_lock
 
-__all__ = ["Made", "create", "find", "home", "made", "remove", "resolve"]
+__all__ = ["Venv", "create", "find", "home", "list_venvs", "remove", "resolve"]
 
 _MADE = "made"
 _OLDEST = (3, 7)
@@ -32,7 +32,7 @@ _LAST_LINES = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class Venv:
     """An environment that is ready, or was until its recipe changed."""
 
     name: str
@@ -51,16 +51,16 @@ def home() -> str:
     return os.path.abspath(os.environ.get("STOKER_HOME") or os.path.join(data, "stoker"))
 
 
-def made() -> list[Made]:
+def list_venvs() -> list[Venv]:
     """Every environment that is ready, by name."""
     folder = os.path.join(home(), "envs")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    return [one for one in map(_made, names) if one]
+    return [one for one in map(_read_venv, names) if one]
 
 
 def find(name: str) -> str | None:
     """The Python of the environment of this name; None if it was not made, or not so."""
-    found = _made(name)
+    found = _read_venv(name)
     return found.python if found and found.current else None
 
 
@@ -135,7 +135,7 @@ def _folder(name: str) -> str:
     return os.path.join(home(), "envs", name)
 
 
-def _made(name: str) -> Made | None:
+def _read_venv(name: str) -> Venv | None:
     folder = _folder(name)
     try:
         with open(os.path.join(folder, _MADE), encoding="utf-8") as file:
@@ -143,7 +143,7 @@ def _made(name: str) -> Made | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     recipe = RECIPES.get(name)
-    return Made(name=name, folder=folder, current=recipe is None or recipe.digest() == digest)
+    return Venv(name=name, folder=folder, current=recipe is None or recipe.digest() == digest)
 
 
 @contextlib.contextmanager
