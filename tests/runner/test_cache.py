@@ -74,9 +74,9 @@ def test_damage_is_a_file_that_is_gone_or_of_another_size(tmp_path):
     seal(model.uri).write(manifest_file(model.uri))
     assert find_damage({"model": [model]}) == ""
     weights.write_text("12345")
-    assert find_damage({"model": [model]}).endswith("has 5 bytes, not the 4 that were published")
+    assert find_damage({"model": [model]}).endswith("weights: resized: 5 bytes, was 4")
     weights.unlink()
-    assert find_damage({"model": [model]}).endswith("weights is gone")
+    assert find_damage({"model": [model]}).endswith("weights: missing")
 
 
 def test_how_many_trials_run_at_once_does_not_make_other_work():

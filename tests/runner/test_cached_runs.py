@@ -159,9 +159,9 @@ def test_outputs_that_are_gone_or_resized_are_a_miss_that_says_so(project):
     run(project)
     model = project / "root" / "Trainer" / "model" / "3" / "Format-Serving" / "model"
     model.write_text("longer than it was published")
-    assert "bytes, not the" in run(project)["Trainer"]
+    assert "resized: 28 bytes, was 8" in run(project)["Trainer"]
     (project / "root" / "count" / "model" / "4" / "rows").unlink()
-    assert run(project)["count"].endswith("rows is gone")
+    assert run(project)["count"].endswith("rows: missing")
 
 
 def test_a_step_can_be_forced(project):

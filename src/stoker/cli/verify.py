@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker verify`: published files against the manifests that were written with them."""
 
-import hashlib
-import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
@@ -15,8 +12,7 @@ from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_path
 from stoker.cli.stores import with_store
 from stoker.metadata.store import Store
-from stoker.storage.manifest import FileEntry, Manifest
-from stoker.storage.root import manifest_file, output_dir
+from stoker.storage.manifest import find_problems
 
 __all__ = ["Damage", "find_damage", "verify"]
 
@@ -75,29 +71,7 @@ def _verdict(num_compared: int, num_others: int, found: list[Damage]) -> str:
 
 def find_damage(artifact: Artifact) -> list[Damage]:
     """Every file of an artifact that is missing, or is not what it was."""
-    path = manifest_file(artifact.uri)
-    if not os.path.exists(path):
-        return [Damage(artifact=artifact.id, path=path, problem="the manifest is missing")]
     return [
         Damage(artifact=artifact.id, path=path, problem=problem)
-        for path, problem in _problems(artifact.uri, Manifest.read(path))
+        for path, problem in find_problems(artifact.uri)
     ]
-
-
-def _problems(uri: str, manifest: Manifest) -> Iterator[tuple[str, str]]:
-    for entry in manifest.files:
-        path = os.path.join(output_dir(uri), entry.path)
-        if problem := _problem(path, entry):
-            yield path, problem
-
-
-def _problem(path: str, entry: FileEntry) -> str:
-    try:
-        size = os.stat(path).st_size
-    except FileNotFoundError:
-        return "missing"
-    if size != entry.size:
-        return f"resized: {size} bytes, was {entry.size}"
-    with open(path, "rb") as file:
-        same = hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
-    return "" if same else "changed"

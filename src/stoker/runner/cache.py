@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from stoker.artifacts import Artifact, ArtifactMap, PropertyValue
+from stoker.artifacts import Artifact, ArtifactMap, PropertyValue, every
 from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters import inspect_python
 from stoker.metadata.records import Execution
 from stoker.runner.plan import StepPlan
 from stoker.storage.file_digests import FileDigests
-from stoker.storage.manifest import Manifest, describe
-from stoker.storage.root import manifest_file
+from stoker.storage.manifest import describe, find_problems
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import definition_source
 
@@ -189,13 +188,9 @@ def _describe_content(artifact: Artifact) -> list[Any]:
 
 def find_damage(outputs: ArtifactMap) -> str:
     """What is wrong with the files of earlier outputs: gone, or of another size; else nothing."""
-    for artifacts in outputs.values():
-        for artifact in artifacts:
-            path = manifest_file(artifact.uri)
-            if not os.path.exists(path):
-                return f"{path} is gone"
-            if wrong := _find_wrong_file(artifact.uri, Manifest.read(path)):
-                return wrong
+    for artifact in every(outputs):
+        for path, problem in find_problems(artifact.uri, only_sizes=True):
+            return f"{path}: {problem}"
     return ""
 
 
@@ -206,19 +201,6 @@ def find_change(artifact: Artifact) -> str:
     known = artifact.custom_properties.get("content_digest")
     if known and known != describe(artifact.uri).digest:
         return f"the files of {artifact.uri} are not those that were published"
-    return ""
-
-
-def _find_wrong_file(uri: str, manifest: Manifest) -> str:
-    root = uri if os.path.isdir(uri) else os.path.dirname(uri)
-    for entry in manifest.files:
-        path = os.path.join(root, entry.path)
-        try:
-            size = os.stat(path).st_size
-        except FileNotFoundError:
-            return f"{path} is gone"
-        if size != entry.size:
-            return f"{path} has {size} bytes, not the {entry.size} that were published"
     return ""
 
 

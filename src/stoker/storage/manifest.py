@@ -5,13 +5,15 @@ import fnmatch
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self
 
 from stoker.storage.files import sync, write_whole
+from stoker.storage.root import manifest_file, output_dir
 
-__all__ = ["FileEntry", "Manifest", "describe", "seal"]
+__all__ = ["FileEntry", "Manifest", "describe", "find_problems", "seal"]
 
 # Columns beside the examples are a cache: they can be deleted, or made again, at any time.
 _CACHES = "columns/Split-*/*.arrow"
@@ -60,6 +62,29 @@ def describe(uri: str) -> Manifest:
     root, paths = _list_files(uri)
     with ThreadPoolExecutor(max_workers=min(8, len(paths) or 1)) as pool:
         return Manifest(tuple(pool.map(lambda path: _describe_file(path, root), paths)))
+
+
+def find_problems(uri: str, *, only_sizes: bool = False) -> Iterator[tuple[str, str]]:
+    """Each file of a published artifact that is not what it was: its path, and how it differs."""
+    path = manifest_file(uri)
+    if not os.path.exists(path):
+        yield path, "the manifest is missing"
+        return
+    for entry in Manifest.read(path).files:
+        path = os.path.join(output_dir(uri), entry.path)
+        if problem := _find_problem(path, entry, only_size=only_sizes):
+            yield path, problem
+
+
+def _find_problem(path: str, entry: FileEntry, *, only_size: bool) -> str:
+    try:
+        size = os.stat(path).st_size
+    except FileNotFoundError:
+        return "missing"
+    if size != entry.size:
+        return f"resized: {size} bytes, was {entry.size}"
+    same = only_size or _describe_file(path, path).sha256 == entry.sha256
+    return "" if same else "changed"
 
 
 def seal(uri: str) -> Manifest:
