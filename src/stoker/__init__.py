@@ -5,37 +5,21 @@ The names here are the promise. Each is loaded from its home when it is first us
 `import stoker` does nothing but define names, and a worker loads only what it runs.
 
 To promise a name: import it below TYPE_CHECKING, which type checkers and editors read, and add it
-to _HOMES, which Python reads; a test compares them.
+to _HOMES, which Python reads; a test compares them. Steps are listed in stoker/components.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stoker.components import STEPS as _STEPS
+
 if TYPE_CHECKING:  # `as` makes them names of this module for type checkers, too
     from stoker import artifacts as artifacts
-    from stoker.components.bulk_inferrer import BulkInferrer as BulkInferrer
-    from stoker.components.evaluator import Evaluator as Evaluator
-    from stoker.components.example_gen import CsvExampleGen as CsvExampleGen
-    from stoker.components.example_gen import FileBasedExampleGen as FileBasedExampleGen
-    from stoker.components.example_gen import ImportExampleGen as ImportExampleGen
-    from stoker.components.example_gen import JsonExampleGen as JsonExampleGen
-    from stoker.components.example_gen import ParquetExampleGen as ParquetExampleGen
-    from stoker.components.example_validator import ExampleValidator as ExampleValidator
-    from stoker.components.importer import Importer as Importer
-    from stoker.components.infra_validator import InfraValidator as InfraValidator
-    from stoker.components.pusher import Pusher as Pusher
+    from stoker.components import *
     from stoker.components.resolver import LatestArtifactStrategy as LatestArtifactStrategy
     from stoker.components.resolver import LatestBlessedModelStrategy as LatestBlessedModelStrategy
-    from stoker.components.resolver import Resolver as Resolver
     from stoker.components.resolver import ResolverStrategy as ResolverStrategy
     from stoker.components.resolver import SpanRangeStrategy as SpanRangeStrategy
-    from stoker.components.rewriter import Rewriter as Rewriter
-    from stoker.components.schema_gen import ImportSchemaGen as ImportSchemaGen
-    from stoker.components.schema_gen import SchemaGen as SchemaGen
-    from stoker.components.statistics_gen import StatisticsGen as StatisticsGen
-    from stoker.components.trainer.component import Trainer as Trainer
-    from stoker.components.transform.component import Transform as Transform
-    from stoker.components.tuner.component import Tuner as Tuner
     from stoker.components.tuner.component import TunerFnResult as TunerFnResult
     from stoker.dsl import BaseComponent as BaseComponent
     from stoker.dsl import BaseExecutor as BaseExecutor
@@ -90,25 +74,11 @@ if TYPE_CHECKING:  # `as` makes them names of this module for type checkers, too
     __version__: str
 
 _HOMES = {
-    "components.bulk_inferrer": "BulkInferrer",
-    "components.evaluator": "Evaluator",
-    "components.example_gen": (
-        "CsvExampleGen FileBasedExampleGen ImportExampleGen JsonExampleGen ParquetExampleGen"
-    ),
-    "components.example_validator": "ExampleValidator",
-    "components.importer": "Importer",
-    "components.infra_validator": "InfraValidator",
-    "components.pusher": "Pusher",
+    "components": " ".join(_STEPS),
     "components.resolver": (
-        "LatestArtifactStrategy LatestBlessedModelStrategy Resolver ResolverStrategy "
-        "SpanRangeStrategy"
+        "LatestArtifactStrategy LatestBlessedModelStrategy ResolverStrategy SpanRangeStrategy"
     ),
-    "components.rewriter": "Rewriter",
-    "components.schema_gen": "ImportSchemaGen SchemaGen",
-    "components.statistics_gen": "StatisticsGen",
-    "components.trainer.component": "Trainer",
-    "components.transform.component": "Transform",
-    "components.tuner.component": "Tuner TunerFnResult",
+    "components.tuner.component": "TunerFnResult",
     "dsl": (
         "BaseComponent BaseExecutor Channel ChannelParameter ComponentSpec Cond "
         "ExecutionParameter ExecutorClassSpec InputArtifact OutputArtifact OutputDict "

@@ -26,9 +26,8 @@ def test_a_step_says_what_it_does(step):
 
 
 def test_type_checkers_see_the_steps_of_the_table():
-    (block,) = (
-        node for node in ast.parse(inspect.getsource(components)).body if isinstance(node, ast.If)
-    )
+    tree = ast.parse(inspect.getsource(components))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {node.names[0].asname: node.module for node in block.body}
 
     assert seen == {name: f"stoker.components.{home}" for name, home in components.STEPS.items()}

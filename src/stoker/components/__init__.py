@@ -3,9 +3,10 @@
 
 To add a component:
 1. x.py here: its table, its constructor, with every argument in the docstring, and its executor
-2. this file: in STEPS, and above it for editors; `tfx.components` and `tfx.v1.components` read this
-3. stoker/__init__.py: its name, if it is promised
-4. stoker/artifacts.py: the class of its artifacts, if they are of a new type
+2. this file: in STEPS, and above it for editors; `stoker`, `tfx.components` and `tfx.v1.components`
+   have it by that
+3. stoker/artifacts.py: the class of its artifacts, if they are of a new type
+4. stoker/views: how they are shown, if not as a list of files
 """
 
 from importlib import import_module
@@ -54,9 +55,10 @@ STEPS = {
     "Tuner": "tuner.component",
 }
 """The module of each step, which is loaded when the step is first asked for: a worker that imports
-one executor imports no other step."""
+one executor imports no other step. All are promised names of `stoker`."""
 
-__all__ = list(STEPS)
+if not TYPE_CHECKING:  # of a computed list they would take that nothing is exported
+    __all__ = list(STEPS)
 
 
 def __getattr__(name: str) -> Any:
