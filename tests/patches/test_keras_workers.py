@@ -7,7 +7,7 @@ from stoker.errors import StokerError
 from stoker.patches.keras import _check_fits, _repeat
 from stoker.patches.registry import PATCHES
 
-TRIED, _ = PATCHES["keras-workers"].tried
+TRIED = PATCHES["keras-workers"].tried
 
 
 class AsExpected:

@@ -19,7 +19,7 @@ PATCH = Patch(
     library="no-such-library",
     what="it sings",
     why="for joy",
-    tried=("1.2", "1.10"),
+    tried="1.2 to 1.10",
     instead=", or not",
 )
 

@@ -6,7 +6,16 @@ import pytest
 
 from stoker.any_python import eval_export
 from stoker.errors import MissingPart
-from stoker.stand_ins.tfma.names import CONFIG_NAMES, provide_tfma
+from stoker.stand_ins.tfma.names import provide_tfma
+
+CONFIG_NAMES = (
+    *("AggregationOptions", "BinarizationOptions", "ConfidenceIntervalOptions"),
+    *("CrossSliceMetricThreshold", "CrossSliceMetricThresholds", "CrossSlicingSpec", "EvalConfig"),
+    *("ExampleWeightOptions", "GenericChangeThreshold", "GenericValueThreshold", "MetricConfig"),
+    *("MetricDirection", "MetricThreshold", "MetricsSpec", "ModelSpec", "Options"),
+    *("PaddingOptions", "PerSliceMetricThreshold", "PerSliceMetricThresholds"),
+    *("RepeatedInt32Value", "RepeatedStringValue", "SlicingSpec"),
+)
 
 pytestmark = pytest.mark.usefixtures("import_system")
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from stoker.training.stopping import deferred, listening, stop_wanted
+from stoker.training.stopping import defer_stop, is_stop_wanted, raise_on_sigterm
 
 
 def send(number):
@@ -17,7 +17,7 @@ def send(number):
 
 
 def test_sigterm_ends_what_is_done_like_ctrl_c():
-    with listening(), pytest.raises(KeyboardInterrupt):
+    with raise_on_sigterm(), pytest.raises(KeyboardInterrupt):
         send(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -26,7 +26,7 @@ def test_a_handler_of_the_programs_own_is_left_alone():
     heard = []
     before = signal.signal(signal.SIGTERM, lambda *_: heard.append("mine"))
     try:
-        with listening():
+        with raise_on_sigterm():
             send(signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -35,29 +35,29 @@ def test_a_handler_of_the_programs_own_is_left_alone():
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_training_that_can_save_is_only_told(number):
-    with listening(), deferred():
-        assert not stop_wanted()
+    with raise_on_sigterm(), defer_stop():
+        assert not is_stop_wanted()
         send(number)
-        assert stop_wanted()
+        assert is_stop_wanted()
 
 
 def test_a_second_ctrl_c_does_not_wait():
-    with listening(), deferred():
+    with raise_on_sigterm(), defer_stop():
         send(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             send(signal.SIGINT)
 
 
 def test_the_next_run_begins_unasked():
-    with listening(), deferred():
+    with raise_on_sigterm(), defer_stop():
         send(signal.SIGTERM)
-    with listening():
-        assert not stop_wanted()
+    with raise_on_sigterm():
+        assert not is_stop_wanted()
 
 
 def test_a_thread_that_hears_no_signals_changes_nothing():
     def train():
-        with listening(), deferred():
+        with raise_on_sigterm(), defer_stop():
             handlers.append(signal.getsignal(signal.SIGTERM))
 
     handlers = []

@@ -190,7 +190,7 @@ def _patch(name: str, patch: Patch) -> Finding:
         what=what,
         state="problem",
         found=found,
-        advice=f"it was tried with {patch.library} {patch.versions}: install one of those"
+        advice=f"it was tried with {patch.library} {patch.tried}: install one of those"
         f"{patch.instead}.",
     )
 

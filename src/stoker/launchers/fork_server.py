@@ -26,7 +26,7 @@ from stoker.patches.tensorflow_transform import tolerate_pop
 from stoker.patches.tf_keras import alias_keras, prepare_keras
 from stoker.task import Outcome, ProcessNeeds, Task
 from stoker.training.progress import set_sink
-from stoker.training.stopping import listening, stop_wanted
+from stoker.training.stopping import is_stop_wanted, raise_on_sigterm
 
 __all__ = ["main", "prepare"]
 
@@ -124,11 +124,11 @@ def _work(request: Request) -> NoReturn:
     hush_libraries()
     task = Task.from_json(request.task)
     try:
-        with listening():
+        with raise_on_sigterm():
             outcome = execute(task)
     except KeyboardInterrupt:
         outcome = Outcome(canceled=True)
-    if stop_wanted():  # the user's code may have caught it
+    if is_stop_wanted():  # the user's code may have caught it
         outcome = Outcome(canceled=True)
     channel.answer(outcome.to_json())
     if task.member and not outcome.canceled:

@@ -186,14 +186,14 @@ def _sync_statistics_in(fit: Callable[..., Any], keras: Any) -> Callable[..., An
 
 def _sync_before(save: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(save)
-    def save_synced(model: Any, *args: Any, **kwargs: Any) -> Any:
-        # A model that a loop of the user's own has trained: every process comes here, as saving
+    def sync_and_save(model: Any, *args: Any, **kwargs: Any) -> Any:
+        # A model that a custom loop has trained: every process comes here, as saving
         # under this strategy asks for.
         if _spans_processes(model.distribute_strategy) and model not in _synced:
             _sync_statistics(model)
         return save(model, *args, **kwargs)
 
-    return save_synced
+    return sync_and_save
 
 
 def _sync_statistics(model: Any) -> None:

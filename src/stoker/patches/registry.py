@@ -29,18 +29,12 @@ class Patch:
 
     library: str
     """The name under which pip knows it."""
+    tried: str
+    """The minor versions that it was tried with: "2.21", or "2.16 to 2.21"."""
     what: str
     why: str
-    tried: tuple[str, str]
-    """The first and the last of the minor versions that it was tried with."""
     instead: str = ""
     """What users can do where it does not fit, after "Install one of those"."""
-
-    @property
-    def versions(self) -> str:
-        """The versions that it was tried with, as text."""
-        first, last = self.tried
-        return first if first == last else f"{first} to {last}"
 
     def installed_version(self) -> str | None:
         """The version of the library in this environment; None if it is not there."""
@@ -51,8 +45,8 @@ class Patch:
 
     def fits(self, version: str) -> bool:
         """Whether it was tried with this version."""
-        first, last = map(_minor, self.tried)
-        return first <= _minor(version) <= last
+        first, _, last = self.tried.partition(" to ")
+        return _minor(first) <= _minor(version) <= _minor(last or first)
 
     def check_version(self, version: str | None = None) -> None:
         """Warn, once, if it was not tried with this version, or with the one that is installed."""
@@ -80,7 +74,7 @@ class Patch:
 
     def _describe_misfit(self, version: str) -> str:
         return (
-            f"Stoker changes {self.library} ({self.what}). That was tried with {self.versions}, "
+            f"Stoker changes {self.library} ({self.what}). That was tried with {self.tried}, "
             f"and this is {version}"
         )
 
@@ -92,88 +86,88 @@ PATCHES = {
         library="tensorflow",
         what="MultiWorkerMirroredStrategy tells when it is made",
         why="that is where the workers of a group wait for each other",
-        tried=("2.21", "2.21"),
+        tried="2.21",
     ),
     "tensorflow-estimators": Patch(
         library="tensorflow",
         what="tf.estimator is there again",
         why="TensorFlow 2.16 dropped it, and modules still use it",
-        tried=("2.16", "2.21"),
+        tried="2.16 to 2.21",
     ),
     "estimator-hooks": Patch(
         library="tensorflow-estimator",
         what="train gets a hook, and evaluate is read",
         why="progress and metrics of Estimators",
-        tried=("2.15", "2.15"),
+        tried="2.15",
     ),
     "keras-fit": Patch(
         library="keras",
         what="fit gets callbacks",
         why="progress, metrics and checkpoints",
-        tried=("3.15", "3.15"),
+        tried="3.15",
     ),
     "keras-fit-loop": Patch(
         library="keras",
         what="fit begins in the middle of an epoch",
         why="a stopped training resumes; initial_epoch is for whole epochs",
-        tried=("3.15", "3.15"),
+        tried="3.15",
         instead=_UNWATCHED,
     ),
     "keras-workers": Patch(
         library="keras",
         what="fit, evaluate, predict and save work under MultiWorkerMirroredStrategy",
         why="Keras 3 has most of what that needs, and not all",
-        tried=("3.15", "3.15"),
+        tried="3.15",
         instead=", use Keras 2 (Trainer(keras=2)), or write a training loop of your own",
     ),
     "tf-keras-name": Patch(
         library="tf-keras",
         what="`keras` means tf_keras",
         why="modules mix keras and tf.keras, and want the same classes",
-        tried=("2.21", "2.21"),
+        tried="2.21",
     ),
     "tf-keras-fit": Patch(
         library="tf-keras",
         what="fit gets callbacks",
         why="progress, metrics and checkpoints",
-        tried=("2.21", "2.21"),
+        tried="2.21",
     ),
     "tf-keras-fit-loop": Patch(
         library="tf-keras",
         what="fit begins in the middle of an epoch",
         why="a stopped training resumes; initial_epoch is for whole epochs",
-        tried=("2.21", "2.21"),
+        tried="2.21",
         instead=_UNWATCHED,
     ),
     "transform-pop": Patch(
         library="tensorflow-transform",
         what="a label that could not be computed may be popped",
         why="serving functions written for older versions do that",
-        tried=("1.21", "1.21"),
+        tried="1.21",
     ),
     "tfma-names": Patch(
         library="tensorflow-model-analysis",
         what="names that it lost are there again",
         why="pipelines name tfma.EvalConfig and tfma.export",
-        tried=("0.52", "0.52"),
+        tried="0.52",
     ),
     "tuner-state": Patch(
         library="keras-tuner",
         what="state files are replaced at once",
         why="a killed search never leaves half of one",
-        tried=("1.4", "1.4"),
+        tried="1.4",
     ),
     "tuner-overwrite": Patch(
         library="keras-tuner",
         what="a worker does not obey overwrite=True",
         why="it would remove the state of the search that it belongs to",
-        tried=("1.4", "1.4"),
+        tried="1.4",
     ),
     "tensorflowjs-imports": Patch(
         library="tensorflowjs",
         what="jax, flax and decision forests need not be installed",
         why="it imports them also for a SavedModel; in the environment tfjs",
-        tried=("4.22", "4.22"),
+        tried="4.22",
     ),
 }
 """By name, as `stoker doctor` shows them."""

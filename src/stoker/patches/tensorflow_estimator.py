@@ -68,14 +68,14 @@ def _check_versions(tensorflow: str) -> None:
     patch = PATCHES["tensorflow-estimators"]
     if not patch.fits(tensorflow):
         raise MissingPart(
-            f"Stoker can give Estimators back to TensorFlow {patch.versions}, and this is "
+            f"Stoker can give Estimators back to TensorFlow {patch.tried}, and this is "
             f"{tensorflow}. Install one of those, or train with Keras."
         )
     hooks = PATCHES["estimator-hooks"]
     found = hooks.installed_version()
     if not (found and hooks.fits(found)):
         raise MissingPart(
-            f"Estimators need tensorflow-estimator {hooks.versions}, which is "
+            f"Estimators need tensorflow-estimator {hooks.tried}, which is "
             f"{found or 'not there'}. Install it: pip install 'tensorflow-estimator>=2.15,<2.16'."
         )
 

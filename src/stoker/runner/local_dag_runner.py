@@ -16,7 +16,7 @@ from stoker.launchers.processes import Processes
 from stoker.metadata.records import Execution
 from stoker.runner.steps import RunOptions, begin_run
 from stoker.training.progress import Console
-from stoker.training.stopping import listening
+from stoker.training.stopping import raise_on_sigterm
 
 __all__ = ["LocalDagRunner", "Run", "intercept", "run_step"]
 
@@ -59,7 +59,7 @@ class LocalDagRunner:
             force={*force, *added.force},
             fresh=fresh or added.fresh,
         )
-        with listening():
+        with raise_on_sigterm():
             run = _run(pipeline, options, _interception.launcher or self._launcher or Processes())
         _interception.runs.append(run)
         return run
@@ -113,7 +113,7 @@ def run_step(
     are those of them that a condition has left out.
     """
     with (
-        listening(),
+        raise_on_sigterm(),
         contextlib.closing(launcher),
         contextlib.closing(console),
         begin_run(pipeline, RunOptions(fresh=fresh), launcher, console) as steps,

@@ -43,7 +43,7 @@ class RunLog:
             path = os.path.join(self._folder, METRICS_FILE)
             self._lines = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close
         record = {"time": round(now, 3), "step": step, "epoch": epoch, "split": split}
-        values = {name: _spelled(value) for name, value in metrics.items()}
+        values = {name: _spell(value) for name, value in metrics.items()}
         self._lines.write(json.dumps({**record, "metrics": values}) + "\n")
         self._event_file(split).write_scalars(now, step, metrics)
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
@@ -112,7 +112,7 @@ class _EventFile(RecordWriter):
         self._file.close()
 
 
-def _spelled(value: float) -> Any:
+def _spell(value: float) -> Any:
     """Numbers that JSON cannot say, as the words that protobuf's JSON uses for them."""
     if math.isnan(value):
         return "NaN"

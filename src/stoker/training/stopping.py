@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a process is asked to stop: SIGTERM, or Ctrl-C, ends what it does as a KeyboardInterrupt.
 
-Training that can save its state first asks `stop_wanted` between two steps, inside of `deferred`.
+Training that can save its state first asks `is_stop_wanted` between two steps, inside of
+`defer_stop`.
 """
 
 import contextlib
@@ -10,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["deferred", "listening", "stop_wanted"]
+__all__ = ["defer_stop", "is_stop_wanted", "raise_on_sigterm"]
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -20,13 +21,13 @@ class _State:
     num_deferring = 0
 
 
-def stop_wanted() -> bool:
+def is_stop_wanted() -> bool:
     """Whether this process was asked to stop."""
     return _State.wanted
 
 
 @contextlib.contextmanager
-def listening() -> Iterator[None]:
+def raise_on_sigterm() -> Iterator[None]:
     """Inside, SIGTERM raises KeyboardInterrupt, unless the program has a handler of its own."""
     _State.wanted = False
     if not _is_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
@@ -40,8 +41,8 @@ def listening() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def deferred() -> Iterator[None]:
-    """Inside, a signal only makes `stop_wanted` true: whoever is inside ends by itself.
+def defer_stop() -> Iterator[None]:
+    """Inside, a signal only makes `is_stop_wanted` true: whoever is inside ends by itself.
 
     Python hears signals in its main thread alone; in others this changes nothing. A second Ctrl-C
     does not wait.

@@ -15,7 +15,7 @@ from stoker.errors import MissingPart
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.patches.tensorflow_model_analysis import add_names
 
-__all__ = ["CONFIG_NAMES", "HOMES", "RESULT_NAMES", "find_name", "provide_tfma"]
+__all__ = ["HOMES", "RESULT_NAMES", "find_name", "provide_tfma"]
 
 HOMES = {
     "export": "stoker.any_python.eval_export",
@@ -25,16 +25,6 @@ HOMES = {
 
 RESULT_NAMES = ("EvalResult", "load_eval_result", "load_metrics", "load_validation_result")
 """What reads an evaluation; it is in `results`."""
-
-CONFIG_NAMES = (
-    *("AggregationOptions", "BinarizationOptions", "ConfidenceIntervalOptions"),
-    *("CrossSliceMetricThreshold", "CrossSliceMetricThresholds", "CrossSlicingSpec", "EvalConfig"),
-    *("ExampleWeightOptions", "GenericChangeThreshold", "GenericValueThreshold", "MetricConfig"),
-    *("MetricDirection", "MetricThreshold", "MetricsSpec", "ModelSpec", "Options"),
-    *("PaddingOptions", "PerSliceMetricThreshold", "PerSliceMetricThresholds"),
-    *("RepeatedInt32Value", "RepeatedStringValue", "SlicingSpec"),
-)
-"""Messages of a configuration: TFMA's own classes where it is installed, and else Stoker's."""
 
 _TFMA = "tensorflow_model_analysis"
 _STAND_INS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "on_path")
@@ -52,10 +42,12 @@ def find_name(name: str) -> Any:
     if name in HOMES:
         return importlib.import_module(HOMES[name])
     installed = tfma_is_installed()
-    if name in (*CONFIG_NAMES, "config"):
-        home = f"{_TFMA}.proto.config_pb2" if installed else "stoker.dsl.proto.eval_config_pb2"
-        messages = importlib.import_module(home)
-        return messages if name == "config" else getattr(messages, name)
+    # Messages of a configuration: TFMA's own classes where it is installed, and else Stoker's.
+    home = f"{_TFMA}.proto.config_pb2" if installed else "stoker.dsl.proto.eval_config_pb2"
+    if name == "config":
+        return importlib.import_module(home)
+    if name[0].isupper() and hasattr(messages := importlib.import_module(home), name):
+        return getattr(messages, name)
     if name in RESULT_NAMES and not installed:
         return getattr(importlib.import_module("stoker.stand_ins.tfma.results"), name)
     if installed or name.startswith("__"):

@@ -15,10 +15,7 @@ __all__ = [
     "EvalResult",
     "MetricsTable",
     "SlicedMetrics",
-    "render_plot",
-    "render_slicing_attributions",
     "render_slicing_metrics",
-    "render_time_series",
 ]
 
 
@@ -62,21 +59,6 @@ def render_slicing_metrics(
     return MetricsTable(Table(columns=["slice", *names], rows=rows))
 
 
-def render_plot(*_: Any, **__: Any) -> None:
-    """Refused: plots need TFMA."""
-    raise _needs_tfma("render_plot")
-
-
-def render_time_series(*_: Any, **__: Any) -> None:
-    """Refused: it needs TFMA."""
-    raise _needs_tfma("render_time_series")
-
-
-def render_slicing_attributions(*_: Any, **__: Any) -> None:
-    """Refused: attributions need TFMA."""
-    raise _needs_tfma("render_slicing_attributions")
-
-
 def _features(key: SliceKey) -> str:
     return ", ".join(name for name, _ in key) or "all examples"
 
@@ -86,8 +68,11 @@ def _text(value: dict[str, Any]) -> str:
     return f"{number:.6g}" if isinstance(number, float) else str(number or "")
 
 
-def _needs_tfma(name: str) -> MissingPart:
-    return MissingPart(
+def __getattr__(name: str) -> Any:
+    """Plots, attributions and time series are TFMA's."""
+    if not name.startswith("render_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingPart(
         f"tfma.view.{name} needs TFMA, which is not installed; render_slicing_metrics gives a "
         "table without it. Install it: pip install 'stoker[evaluator]'.",
         name=name,

@@ -29,7 +29,7 @@ from stoker.training.resume.variables import (
     read_variables,
     set_variables,
 )
-from stoker.training.stopping import stop_wanted
+from stoker.training.stopping import is_stop_wanted
 from stoker.user_code.fingerprint import loaded_files
 
 __all__ = ["SECONDS", "Checkpointer", "digest_file", "prepare_to_resume"]
@@ -72,7 +72,7 @@ class Checkpointer:
 
     def is_due(self) -> bool:
         """Whether it is time to save, or to stop."""
-        return time.perf_counter() >= self.schedule.next or stop_wanted()
+        return time.perf_counter() >= self.schedule.next or is_stop_wanted()
 
     def save(
         self,
@@ -87,7 +87,7 @@ class Checkpointer:
         `describe` gives what else there is to keep; its arrays it adds to those it is given.
         """
         began = time.perf_counter()
-        allowed = stop_wanted() or self.schedule.allows(num_bytes(variables), now=began)
+        allowed = is_stop_wanted() or self.schedule.allows(num_bytes(variables), now=began)
         if not (self._writes and allowed):
             return
         arrays: Arrays = read_variables(variables)

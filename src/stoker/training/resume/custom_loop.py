@@ -6,7 +6,7 @@ from typing import Any
 
 from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.resume.variables import variables_of
-from stoker.training.stopping import deferred, stop_wanted
+from stoker.training.stopping import defer_stop, is_stop_wanted
 
 __all__ = ["LoopCheckpoint"]
 
@@ -22,7 +22,7 @@ class LoopCheckpoint:
             _check_built(objects)
             self._variables = variables_of(objects.values())
             _, self._store = checkpointer.open_store("loop")
-            checkpointer.signals.enter_context(deferred())  # from now on, it asks whether to stop
+            checkpointer.signals.enter_context(defer_stop())  # from now on, it asks whether to stop
             self._restore(checkpointer)
 
     def save_if_due(self, step: int) -> None:
@@ -31,7 +31,7 @@ class LoopCheckpoint:
             return
         if self._checkpointer.is_due():
             self._checkpointer.save(self._store, self._variables, lambda _: {"step": int(step)})
-        if stop_wanted():
+        if is_stop_wanted():
             raise KeyboardInterrupt
 
     def _restore(self, checkpointer: Checkpointer) -> None:

@@ -28,7 +28,7 @@ from stoker.training.resume.checkpoints import Checkpoint
 from stoker.training.resume.data_position import DataPasses, why_it_restarts
 from stoker.training.resume.plain_values import Arrays
 from stoker.training.resume.variables import variables_of
-from stoker.training.stopping import deferred, stop_wanted
+from stoker.training.stopping import defer_stop, is_stop_wanted
 
 __all__ = ["KERAS", "FitCheckpoints", "FitHadEnded", "Place", "ResumableFit", "resume_fit"]
 
@@ -51,7 +51,7 @@ def resume_fit(
     fit = ResumableFit(checkpointer, model, given)
     checkpointer.is_busy = True
     try:
-        with deferred(), KERAS[version].catch_fit_loop(fit.start) as fit.loops:
+        with defer_stop(), KERAS[version].catch_fit_loop(fit.start) as fit.loops:
             yield fit
     finally:
         checkpointer.is_busy = False
@@ -156,14 +156,14 @@ class ResumableFit:
             elif place.num_steps:
                 here = loop.position(place.step), loop.epoch_steps()
                 self._save(replace(place, position=here[0], epoch_steps=here[1]), ended=False)
-        if stop_wanted():
+        if is_stop_wanted():
             raise KeyboardInterrupt
 
     def end(self, place: Place) -> None:
         """`fit` has ended, and that is worth a checkpoint if one is due."""
         if self.loops and self.is_due():
             self._save(place, ended=True)
-        if stop_wanted():
+        if is_stop_wanted():
             raise KeyboardInterrupt
 
     # What is saved and restored

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All variables that a training changes, of Keras 2, Keras 3 or a loop of the user's own.
+"""All variables that a training changes, of Keras 2, Keras 3 or a custom loop.
 
 They are found in the same order in every run of the same code, and kept by their number.
 """
