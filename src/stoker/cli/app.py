@@ -20,7 +20,7 @@ COMMANDS = {
     "show": "Show a run, a step or an artifact.",
     "explain": "Explain why a step was run again, or was not.",
     "lineage": "Show what an artifact was made from, as a tree.",
-    "rewrite": "Write a model in other formats.",
+    "rewrite": "Convert a model to other formats.",
     "check": "Check that a pipeline or module file is supported, without running it.",
     "verify": "Check that published files are unchanged.",
     "clean": "Remove files left behind by runs that failed or were killed.",

@@ -61,8 +61,8 @@ def check(file: str, as_json: bool) -> int:
                 "files": files,
                 "problems": [asdict(problem) for problem in problems],
                 "keras": {
-                    path: {"version": one.keras, "reason": one.reason}
-                    for path, one in keras.items()
+                    path: {"version": needs.keras, "reason": needs.reason}
+                    for path, needs in keras.items()
                 },
             }
         )
@@ -85,7 +85,7 @@ def _files_to_check(file: str) -> list[str]:
         if path not in found:
             found[path] = None
             imports = scan(path)
-            waiting += [os.path.relpath(one) for one in imports.files]
+            waiting += [os.path.relpath(imported) for imported in imports.files]
             for where, tree in imports.trees.items():
                 waiting += _modules_named_in(tree, os.path.dirname(where))
     return list(found)
@@ -238,4 +238,8 @@ def _arguments_of(called: Any) -> set[str] | None:
     parameters = inspect.signature(called).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    return {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
+    return {
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is not parameter.POSITIONAL_ONLY
+    }

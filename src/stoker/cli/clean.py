@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from stoker.artifacts import State
-from stoker.cli.lookup import roots
+from stoker.cli.lookup import find_roots
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_path, readable_size
 from stoker.cli.stores import with_store
@@ -45,15 +45,15 @@ def clean(store: Store, dry_run: bool, as_json: bool) -> int:
     """
     found = list(find_leftovers(store))
     if not dry_run:
-        for one in found:
-            _remove(one.path)
-    num_bytes = sum(one.num_bytes for one in found)
+        for leftover in found:
+            _remove(leftover.path)
+    num_bytes = sum(leftover.num_bytes for leftover in found)
     if as_json:
         print_json(
             {
                 "removed": not dry_run,
                 "num_bytes": num_bytes,
-                "leftovers": [asdict(one) for one in found],
+                "leftovers": [asdict(leftover) for leftover in found],
             }
         )
         return 0
@@ -68,8 +68,10 @@ def clean(store: Store, dry_run: bool, as_json: bool) -> int:
 
 def find_leftovers(store: Store) -> Iterator[Leftover]:
     """Everything in the store's pipeline roots that may be removed."""
-    known = [Root(path) for path in roots(store)]
-    kept = {output_dir(one.uri) for one in store.artifacts(states=(State.LIVE, State.PENDING))}
+    known = [Root(path) for path in find_roots(store)]
+    kept = {
+        output_dir(artifact.uri) for artifact in store.artifacts(states=(State.LIVE, State.PENDING))
+    }
     abandoned = {output_dir(one.uri): one for one in store.artifacts(states=(State.ABANDONED,))}
     for directory, artifact in abandoned.items():
         if directory not in kept and any(root.has_output(directory) for root in known):

@@ -23,11 +23,11 @@ _MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
 
 @click.command()
 @click.argument("artifact")
-@click.option("--down", is_flag=True, help="Draw what was made from it instead.")
+@click.option("--down", is_flag=True, help="Show what was made from it instead.")
 @json_option
 @with_store
 def lineage(store: Store, artifact: str, down: bool, as_json: bool) -> int:
-    """Draw what an ARTIFACT, by its id or its path, was made from."""
+    """Show what an ARTIFACT, given by its id or path, was made from, as a tree."""
     start = find_artifact(store, artifact)
     found = store.lineage(start.id, "downstream" if down else "upstream")
     if as_json:
@@ -41,12 +41,22 @@ def lineage(store: Store, artifact: str, down: bool, as_json: bool) -> int:
 def _record(found: Lineage) -> dict[str, Any]:
     return {
         "artifacts": [
-            {"id": one.id, "type": one.type_name, "uri": one.uri, "state": one.state.name}
-            for one in found.artifacts
+            {
+                "id": artifact.id,
+                "type": artifact.type_name,
+                "uri": artifact.uri,
+                "state": artifact.state.name,
+            }
+            for artifact in found.artifacts
         ],
         "executions": [
-            {"id": one.id, "node": one.node_id, "run": one.run_id, "state": one.state.name}
-            for one in found.executions
+            {
+                "id": execution.id,
+                "node": execution.node_id,
+                "run": execution.run_id,
+                "state": execution.state.name,
+            }
+            for execution in found.executions
         ],
         "links": [
             {
@@ -73,8 +83,8 @@ class _Tree:
     """A lineage drawn from one artifact on; what was drawn before is not drawn again."""
 
     def __init__(self, found: Lineage, *, down: bool) -> None:
-        self._artifacts = {one.id: one for one in found.artifacts}
-        self._executions = {one.id: one for one in found.executions}
+        self._artifacts = {artifact.id: artifact for artifact in found.artifacts}
+        self._executions = {execution.id: execution for execution in found.executions}
         self._events = found.events
         self._to, self._from = (_USED, _MADE) if down else (_MADE, _USED)
         self._draw: set[tuple[str, int]] = set()

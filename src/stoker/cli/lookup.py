@@ -14,9 +14,9 @@ from stoker.storage.locks import is_locked
 __all__ = [
     "find_artifact",
     "find_execution",
+    "find_maker",
+    "find_roots",
     "find_run",
-    "maker_of",
-    "roots",
     "run_state",
     "unknown_node",
 ]
@@ -50,7 +50,7 @@ def find_execution(store: Store, node_id: str) -> Execution | None:
 def unknown_node(store: Store, node_id: str) -> click.UsageError:
     """What to raise for a name that stands for nothing: it lists the steps of the newest run."""
     newest = store.runs()[:1]
-    known = [one.node_id for run in newest for one in store.executions(run_id=run.run_id)]
+    known = [step.node_id for run in newest for step in store.executions(run_id=run.run_id)]
     return click.UsageError(
         f"The store has no run, artifact or step {node_id!r}; the newest run has the steps "
         f"{', '.join(dict.fromkeys(known)) or '(none)'}."
@@ -70,7 +70,7 @@ def find_artifact(store: Store, text: str) -> Artifact:
     return found[-1]
 
 
-def roots(store: Store) -> list[str]:
+def find_roots(store: Store) -> list[str]:
     """The pipeline roots of all runs, where they are still there."""
     named = {str(run.properties["root"]) for run in store.runs() if "root" in run.properties}
     return sorted(filter(os.path.isdir, named))
@@ -87,7 +87,7 @@ def run_state(run: PipelineRun, executions: list[Execution]) -> str:
     return "died" if "running" in standings or not standings else "complete"
 
 
-def maker_of(store: Store, artifact: Artifact) -> Execution | None:
+def find_maker(store: Store, artifact: Artifact) -> Execution | None:
     """The execution that made an artifact, if one of the store did."""
     lineage = store.lineage(artifact.id)
     makers = {
@@ -95,4 +95,4 @@ def maker_of(store: Store, artifact: Artifact) -> Execution | None:
         for event in lineage.events
         if event.artifact_id == artifact.id and event.type in _MADE
     }
-    return next((one for one in lineage.executions if one.id in makers), None)
+    return next((execution for execution in lineage.executions if execution.id in makers), None)

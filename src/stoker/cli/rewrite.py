@@ -35,23 +35,30 @@ _SERVING = os.path.basename(serving_model_dir(""))
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.option(
-    "--to", "formats", multiple=True, required=True, type=click.Choice(_FORMATS), help="A format."
+    "--to",
+    "formats",
+    multiple=True,
+    required=True,
+    type=click.Choice(_FORMATS),
+    help="The format to write; may be given several times.",
 )
 @click.option(
     "--quantize",
     multiple=True,
     type=click.Choice(_PRECISIONS),
-    help="For TFLite: how numbers are kept; int8_io has integers at both ends too.  "
+    help="For TFLite: the precision of numbers; int8_io takes and returns integers too.  "
     "[default: float32]",
 )
 @click.option(
     "--examples",
     metavar="DATA",
     type=click.Path(exists=True),
-    help="What to compare on, as --data of stoker train.  [default: what it was trained on]",
+    help="Data to compare results on, as for stoker train --data.  [default: its training data]",
 )
-@click.option("--signature", help="Which signature.  [default: serving_default]")
-@click.option("--tolerance", type=float, help="How much answers may differ, of the largest one.")
+@click.option("--signature", help="The signature to convert.  [default: serving_default]")
+@click.option(
+    "--tolerance", type=float, help="How far results may differ, as a fraction of the largest."
+)
 @click.option(
     "--out", metavar="DIR", help="Where outputs go.  [default: where the model's store is]"
 )
@@ -69,9 +76,9 @@ def rewrite(
     place: str | None,
     as_json: bool,
 ) -> int:
-    """Write a MODEL in other formats, and compare them with it.
+    """Convert a MODEL to other formats, and compare their results with its own.
 
-    The MODEL is an artifact, by its id or its path, or a folder with a SavedModel.
+    The MODEL is the id or the path of an artifact, or a folder with a SavedModel.
     """
     source = _find(model, root, place)
     pipeline = _pipeline(
@@ -135,8 +142,10 @@ def _find(text: str, root: str, place: str | None) -> _ModelToRewrite:
 
 def _first_examples(store: Store, model: Artifact) -> Artifact | None:
     """The examples that a model was made from; those before others, which are the raw ones."""
-    found = [one for one in store.lineage(model.id).artifacts if isinstance(one, Examples)]
-    there = [one for one in found if os.path.isdir(one.uri)]
+    found = [
+        artifact for artifact in store.lineage(model.id).artifacts if isinstance(artifact, Examples)
+    ]
+    there = [artifact for artifact in found if os.path.isdir(artifact.uri)]
     return min(there, key=lambda one: one.id, default=None)
 
 

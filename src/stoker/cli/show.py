@@ -12,8 +12,8 @@ from stoker.artifacts import Artifact, Model
 from stoker.cli.lookup import (
     find_artifact,
     find_execution,
+    find_maker,
     find_run,
-    maker_of,
     run_state,
     unknown_node,
 )
@@ -50,15 +50,15 @@ _OURS = ("cache_key", "cache_parts", "cache_explanation", "loaded_files")
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Write an artifact as a page, with charts.",
+    help="Write an HTML page with charts to this file, for an artifact.",
 )
 @json_option
 @with_store
 def show(store: Store, what: str, page: str | None, as_json: bool) -> int:
     """Show a run, a step or an artifact.
 
-    A RUN by its id, the beginning of it, or `last`; an ARTIFACT by its id or its path; the last
-    execution of a step by the name of its NODE.
+    Give a RUN by its id, the first characters of its id, or `last`; an ARTIFACT by its id or path;
+    a NODE by its name, to see the last execution of that step.
     """
     if page:
         _write_page(find_artifact(store, what), page)
@@ -121,16 +121,19 @@ def _step(execution: Execution) -> dict[str, Any]:
 
 def _references(artifacts: dict[str, list[Artifact]]) -> dict[str, list[dict[str, Any]]]:
     return {
-        key: [{"id": one.id, "type": one.type_name, "uri": one.uri} for one in many]
+        key: [
+            {"id": artifact.id, "type": artifact.type_name, "uri": artifact.uri}
+            for artifact in many
+        ]
         for key, many in artifacts.items()
     }
 
 
 def _reference_lines(references: dict[str, list[dict[str, Any]]]) -> list[str]:
     return [
-        f"{key}: {one['type']} {one['id']}  {readable_path(one['uri'])}"
+        f"{key}: {artifact['type']} {artifact['id']}  {readable_path(artifact['uri'])}"
         for key, many in references.items()
-        for one in many
+        for artifact in many
     ]
 
 
@@ -165,7 +168,7 @@ def _show_execution(store: Store, execution: Execution, as_json: bool) -> None:
 
 
 def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
-    maker = maker_of(store, artifact)
+    maker = find_maker(store, artifact)
     properties = mask_secrets({**artifact.properties, **artifact.custom_properties})
     files = _files(artifact)
     tables = [*preview(artifact), *_formats(store, artifact)]
@@ -195,7 +198,7 @@ def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
     }
     print_pairs({name: value for name, value in facts.items() if value})
     if files:
-        rows = [(str(one["path"]), readable_size(one["size"])) for one in files]
+        rows = [(str(file["path"]), readable_size(file["size"])) for file in files]
         tables = [Table(columns=("file", "size"), rows=rows), *tables]
     for table in tables:
         click.echo()
@@ -216,7 +219,7 @@ def _files(artifact: Artifact) -> list[dict[str, Any]]:
     path = manifest_file(artifact.uri)
     if not os.path.exists(path):
         return []
-    return [{"path": one.path, "size": one.size} for one in Manifest.read(path).files]
+    return [{"path": file.path, "size": file.size} for file in Manifest.read(path).files]
 
 
 def _text(value: Any) -> str:

@@ -44,13 +44,15 @@ _SPLIT_FOLDER = "Split-"
     help="A CSV, TFRecord, Parquet or JSON lines file, a folder of such files, or one with "
     "Split-train/ and Split-eval/.",
 )
-@click.option("--steps", required=True, type=click.IntRange(min=1), help="How many batches.")
+@click.option(
+    "--steps", required=True, type=click.IntRange(min=1), help="Number of training steps: batches."
+)
 @click.option(
     "--eval-steps",
     default=100,
     show_default=True,
     type=click.IntRange(min=0),
-    help="How many batches to evaluate on; 0 for all, if the module's data ends.",
+    help="Number of batches to evaluate on; 0 for all, if the module's data ends.",
 )
 @click.option(
     "--hparam",
@@ -61,7 +63,11 @@ _SPLIT_FOLDER = "Split-"
     help="A hyperparameter, for fn_args.hyperparameters; may be given several times.",
 )
 @click.option("--root", metavar="DIR", help="Where outputs go.  [default: out/NAME]")
-@click.option("--keras", type=click.Choice(["2", "3"]), help="Instead of what the module says.")
+@click.option(
+    "--keras",
+    type=click.Choice(["2", "3"]),
+    help="The version of Keras.  [default: what the module uses]",
+)
 @click.option(
     "--python",
     metavar="PATH|NAME",

@@ -35,8 +35,8 @@ def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
 
     Files that an Importer registered are yours to change, and are not checked.
     """
-    wanted = [find_artifact(store, one) for one in artifacts] or store.artifacts()
-    sealed = [one for one in wanted if _is_sealed(one)]
+    wanted = [find_artifact(store, name) for name in artifacts] or store.artifacts()
+    sealed = [artifact for artifact in wanted if _is_sealed(artifact)]
     with ThreadPoolExecutor(max_workers=8) as pool:
         found = [wrong for many in pool.map(find_damage, sealed) for wrong in many]
     if as_json:
@@ -44,12 +44,12 @@ def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
             {
                 "compared": len(sealed),
                 "not_compared": len(wanted) - len(sealed),
-                "damage": [asdict(one) for one in found],
+                "damage": [asdict(file) for file in found],
             }
         )
     else:
         if found:
-            rows = [(str(one.artifact), readable_path(one.path), one.problem) for one in found]
+            rows = [(str(file.artifact), readable_path(file.path), file.problem) for file in found]
             print_table(Table(columns=("artifact", "file", "problem"), rows=rows))
         click.echo(_verdict(len(sealed), len(wanted) - len(sealed), found))
     return 1 if found else 0
@@ -65,7 +65,7 @@ def _verdict(num_compared: int, num_others: int, found: list[Damage]) -> str:
     others = f"; {num_others} from outside not compared" if num_others else ""
     if not found:
         return f"{num_compared} artifacts are as they were published{others}."
-    num_damaged = len({one.artifact for one in found})
+    num_damaged = len({file.artifact for file in found})
     return f"{num_damaged} of {num_compared} artifacts are damaged{others}."
 
 

@@ -290,8 +290,8 @@ def _contents(batch: pa.RecordBatch, index: int) -> Iterator[Any]:
 
 def _checksum(*data: Any) -> bytes:
     checksum = 0
-    for one in data:
-        checksum = crc32c.crc32c(one, checksum)
+    for part in data:
+        checksum = crc32c.crc32c(part, checksum)
     return str(checksum).encode()
 
 

@@ -18,7 +18,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +47,7 @@ __all__ = [
     "read_columns",
 ]
 
+_Read = TypeVar("_Read")
 _ROOM_TO_LEAVE = 1 << 30
 """Bytes that stay free on the disk of the cache."""
 
@@ -86,12 +88,7 @@ class Columns:
         """One block, not copied."""
         shard = bisect.bisect(self._first_blocks, index) - 1
         place = index - self._first_blocks[shard]
-        try:
-            block = self.files[shard].block(place)
-        except DamagedColumns as damage:
-            self._rebuild(shard, damage)
-            block = self.files[shard].block(place)
-        return conform(block, self.schema)
+        return conform(self._read(shard, lambda file: file.block(place)), self.schema)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
         """All blocks, in the order of the shards and of their records."""
@@ -99,12 +96,14 @@ class Columns:
 
     def shard_blocks(self, shard: int) -> list[pa.RecordBatch]:
         """All blocks of one shard, checked, and all of the same file."""
+        return [conform(block, self.schema) for block in self._read(shard, ColumnFile.blocks)]
+
+    def _read(self, shard: int, read: Callable[[ColumnFile], _Read]) -> _Read:
         try:
-            blocks = self.files[shard].blocks()
+            return read(self.files[shard])
         except DamagedColumns as damage:
             self._rebuild(shard, damage)
-            blocks = self.files[shard].blocks()
-        return [conform(block, self.schema) for block in blocks]
+            return read(self.files[shard])
 
     def _rebuild(self, shard: int, damage: DamagedColumns) -> None:
         _say(f"{damage}. It is rebuilt from {self.shards[shard]}.")

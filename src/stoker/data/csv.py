@@ -7,13 +7,14 @@ surprise, all files are scanned for the types, and read again from the start.
 """
 
 import collections
+import contextlib
 import csv
 import enum
 import io
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -113,7 +114,7 @@ def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatc
 def _read_file(path: str, names: list[str], block_bytes: int) -> Iterator[pa.RecordBatch]:
     quotes = _Quotes(path)
     try:
-        with quotes:
+        with contextlib.closing(quotes):
             yield from _batches(quotes, names, block_bytes)
     except pa.ArrowInvalid as error:
         if "straddl" in str(error) and block_bytes < _MAX_BLOCK_BYTES:
@@ -165,12 +166,6 @@ class _Quotes:
         self.num_bytes = 0
         self.closed = False
         self._file = open_any(path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self.closed = True

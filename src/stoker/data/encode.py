@@ -163,7 +163,9 @@ def _before(body: pa.LargeBinaryArray, header: Callable[[int], bytes]) -> _Part:
         return header(int(sizes[0]))
     found, which = np.unique(sizes, return_inverse=True)
     headers = [header(int(size)) for size in found]
-    distinct = _binary(ends_of([len(one) for one in headers]), pa.py_buffer(b"".join(headers)))
+    distinct = _binary(
+        ends_of([len(header) for header in headers]), pa.py_buffer(b"".join(headers))
+    )
     return pc.take(distinct, as_integers(which))
 
 

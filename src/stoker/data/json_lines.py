@@ -157,7 +157,7 @@ def _name_type(value: Any) -> str | None:
     if value is None or value == []:
         return ""
     if isinstance(value, list):
-        inside = {_NAMES.get(type(one)) if not isinstance(one, list) else None for one in value}
+        inside = {_NAMES.get(type(item)) if not isinstance(item, list) else None for item in value}
         return f"a list of {inside.pop()}" if len(inside) == 1 and None not in inside else None
     return _NAMES.get(type(value))
 

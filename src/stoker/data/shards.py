@@ -70,12 +70,12 @@ def write_splits(
     Each call makes a block, in a thread; only a few are in memory at a time.
     """
 
-    def packed(make: Callable[[], Block]) -> list[Packed]:
+    def make_and_pack(make: Callable[[], Block]) -> list[Packed]:
         return list(_pack_by_split(make(), hash_buckets))
 
     with contextlib.ExitStack() as stack:
         writers = [stack.enter_context(_SplitWriter(folder)) for folder in split_dirs]
-        for parts in _in_order(packed, blocks, num_cpus()):
+        for parts in _in_order(make_and_pack, blocks, num_cpus()):
             for writer, part in zip(writers, parts, strict=True):
                 writer.write(part)
 
@@ -87,8 +87,8 @@ def _in_order(
     waiting: collections.deque[Future[_Made]] = collections.deque()
     with ThreadPoolExecutor(num_threads) as pool:
         try:
-            for one in many:
-                waiting.append(pool.submit(function, one))
+            for given in many:
+                waiting.append(pool.submit(function, given))
                 if len(waiting) > num_threads:
                     yield waiting.popleft().result()
             while waiting:

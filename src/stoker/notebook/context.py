@@ -74,7 +74,7 @@ class InteractiveContext:
                 self._pipeline_of(component, enable_cache, beam_pipeline_args),
                 component,
                 before=before,
-                skipped=[one.id for one in component.upstream_nodes if self._was_skipped(one)],
+                skipped=[node.id for node in component.upstream_nodes if self._was_skipped(node)],
                 fresh=fresh,
                 launcher=self._launcher,
                 console=Console(err=sys.stdout),  # a notebook shows standard error as trouble
@@ -189,5 +189,5 @@ def _with_ancestors(component: Node) -> list[Node]:
     """A component after all those that it is made from, which say with it which Keras it gets."""
     found = [component]
     for node in found:
-        found += [one for one in node.upstream_nodes if one not in found]
+        found += [upstream for upstream in node.upstream_nodes if upstream not in found]
     return found[::-1]

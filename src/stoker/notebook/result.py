@@ -41,8 +41,8 @@ class ExecutionResult:
         from stoker.views.table import Table, readable_path
 
         rows = [
-            (key, f"{one.type_name} {one.id}", readable_path(one.uri))
-            for key, one in self._artifacts
+            (key, f"{artifact.type_name} {artifact.id}", readable_path(artifact.uri))
+            for key, artifact in self._artifacts
         ]
         table = Table(columns=("output", "artifact", "place"), rows=rows)
         about = f"{self._how} · execution {self.execution_id}"
@@ -50,7 +50,9 @@ class ExecutionResult:
 
     @property
     def _artifacts(self) -> list[tuple[str, Artifact]]:
-        return [(key, one) for key, channel in self.outputs.items() for one in channel.get()]
+        return [
+            (key, artifact) for key, channel in self.outputs.items() for artifact in channel.get()
+        ]
 
     @property
     def _how(self) -> str:

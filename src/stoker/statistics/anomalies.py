@@ -119,7 +119,9 @@ def _num_examples(statistics: Statistics) -> int:
 
 
 def _features(statistics: Statistics) -> Features:
-    return {feature_name(one): one for dataset in statistics.datasets for one in dataset.features}
+    return {
+        feature_name(stats): stats for dataset in statistics.datasets for stats in dataset.features
+    }
 
 
 def _check_dataset(

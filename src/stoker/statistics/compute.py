@@ -48,8 +48,8 @@ def compute_statistics(
 
 
 def _finish(counting: Iterable[Future[None]]) -> None:
-    for one in counting:
-        one.result()
+    for future in counting:
+        future.result()
 
 
 class _SplitCounts:
@@ -58,7 +58,7 @@ class _SplitCounts:
     def __init__(self, schema: schema_pb2.Schema | None, options: StatisticsOptions) -> None:
         self._options = options
         self._categories = (
-            {one.name for one in schema.feature if _is_category(one)} if schema else ()
+            {feature.name for feature in schema.feature if _is_category(feature)} if schema else ()
         )
         self._features: dict[str, FeatureCounts] = {}
         self._num_examples = 0

@@ -67,7 +67,7 @@ def _align(ours: Stats, theirs: Stats) -> tuple[Counts, Counts]:
 def equal_width_histogram(stats: Stats) -> statistics_pb2.Histogram:
     """The histogram of a number's values; an empty one if there is none."""
     standard = statistics_pb2.Histogram.STANDARD
-    found = (one for one in stats.num_stats.histograms if one.type == standard)
+    found = (histogram for histogram in stats.num_stats.histograms if histogram.type == standard)
     return next(found, statistics_pb2.Histogram())
 
 

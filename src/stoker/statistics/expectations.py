@@ -197,7 +197,7 @@ def _check_float_domain(
         not_numbers = f"Some values are not the text of numbers: {strange}."
         yield Finding("FLOAT_TYPE_STRING_NOT_FLOAT", "Invalid values", not_numbers)
         return
-    num_nan = max((one.num_nan for one in stats.num_stats.histograms), default=0)
+    num_nan = max((histogram.num_nan for histogram in stats.num_stats.histograms), default=0)
     if domain.disallow_nan and num_nan:
         yield Finding("FLOAT_TYPE_HAS_NAN", "Invalid values", f"{num_nan:.0f} values are NaN.")
     numbers = _numbers(stats, words)
@@ -243,7 +243,7 @@ def _numbers(stats: Stats, words: Iterable[str]) -> list[float]:
     if stats.HasField("string_stats"):
         return [float(word) for word in words]
     numbers = stats.num_stats
-    has_some = any(one.buckets for one in numbers.histograms)
+    has_some = any(histogram.buckets for histogram in numbers.histograms)
     return [numbers.min, numbers.max] if has_some else []
 
 

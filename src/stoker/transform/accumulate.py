@@ -103,7 +103,7 @@ class CombinedPerKey:
 
     def pack(self, accumulator: dict[bytes, Any]) -> dict[bytes, Any]:
         """Every accumulator made small."""
-        return {key: self._combiner.compact(one) for key, one in accumulator.items()}
+        return {key: self._combiner.compact(part) for key, part in accumulator.items()}
 
     def elements(self, shares: list[dict[bytes, Any]]) -> list[tuple[bytes, Any]]:
         """A pair of a key and its accumulator for each key."""
@@ -181,8 +181,8 @@ def merge_vocabularies(pairs: Iterable[tuple[Any, Any]], ordering: int) -> dict[
         _add_weights(total, pairs)
         return total
     combiner = _means_combiner(ordering)
-    merge_accumulators = combine_per_key(combiner, pairs)
-    return {token: combiner.extract_output(one) for token, one in merge_accumulators.items()}
+    merged = combine_per_key(combiner, pairs)
+    return {token: combiner.extract_output(part) for token, part in merged.items()}
 
 
 def is_mutual(ordering: int) -> bool:

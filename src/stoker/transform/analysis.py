@@ -105,10 +105,10 @@ class Analysis(nodes.Visitor):  # type: ignore[misc]
             case beam_nodes.ExtractFromDict() if isinstance(inputs[0], _Rows):
                 return (inputs[0]._replace(keys=operation.keys),)
             case analyzer_nodes.PackedCombineAccumulate():
-                return (self._packed(operation, *inputs),)
+                return (self._accumulate_packed(operation, *inputs),)
         if accumulation := _ACCUMULATIONS.get(type(operation)):
             (rows,) = inputs
-            return (self._joined(rows, accumulation(operation, rows.keys)),)
+            return (self._join_pass(rows, accumulation(operation, rows.keys)),)
         function = self._functions[type(operation)]
         result = cache(lambda: function(operation, *(value() for value in inputs)))
         if operation.num_outputs == 1:
@@ -136,14 +136,16 @@ class Analysis(nodes.Visitor):  # type: ignore[misc]
             self._phases[operation.phase] = _Rows(one_pass, gathered, dataset)
         return self._phases[operation.phase]._replace(dataset=dataset)
 
-    def _packed(self, operation: analyzer_nodes.PackedCombineAccumulate, rows: _Rows) -> Value:
+    def _accumulate_packed(
+        self, operation: analyzer_nodes.PackedCombineAccumulate, rows: _Rows
+    ) -> Value:
         values = {
-            one.label: self._joined(rows, Combined(one.keys, one.combiner))
-            for one in operation.combiners
+            packed.label: self._join_pass(rows, Combined(packed.keys, packed.combiner))
+            for packed in operation.combiners
         }
         return lambda: [{label: value()[0] for label, value in values.items()}]
 
-    def _joined(self, rows: _Rows, accumulation: Accumulation) -> Value:
+    def _join_pass(self, rows: _Rows, accumulation: Accumulation) -> Value:
         """Let a pass gather one thing more."""
         index = len(rows.one_pass.wanted)
         rows.one_pass.wanted.append((rows.dataset, accumulation))
@@ -239,7 +241,7 @@ def _extract(operation: beam_nodes.ExtractFromDict, elements: Elements) -> Eleme
     return [element[operation.keys] for element in elements]
 
 
-def _packed_merge(
+def _merge_packed(
     operation: analyzer_nodes.PackedCombineMerge, pairs: list[tuple[str, Any]]
 ) -> Elements:
     accumulators: dict[str, list[Any]] = {}
@@ -247,15 +249,15 @@ def _packed_merge(
         accumulators.setdefault(label, []).append(accumulator)
     return [
         {
-            one.label: one.combiner.extract_output(
-                merge_accumulators(one.combiner, accumulators[one.keys[0]])
+            packed.label: packed.combiner.extract_output(
+                merge_accumulators(packed.combiner, accumulators[packed.keys[0]])
             )
-            for one in operation.combiners
+            for packed in operation.combiners
         }
     ]
 
 
-def _combine_merge(
+def _merge_combined(
     operation: analyzer_nodes.CacheableCombineMerge, accumulators: Elements
 ) -> Elements:
     return [operation.combiner.extract_output(merge_accumulators(operation.combiner, accumulators))]
@@ -265,7 +267,9 @@ def _merge_per_key(
     operation: analyzer_nodes.CacheableCombinePerKeyMerge, pairs: list[tuple[bytes, Any]]
 ) -> Elements:
     of_key = combine_per_key(operation.combiner, pairs)
-    return [(key, operation.combiner.extract_output(one)) for key, one in of_key.items()]
+    return [
+        (key, operation.combiner.extract_output(accumulator)) for key, accumulator in of_key.items()
+    ]
 
 
 def _format_keys(
@@ -322,13 +326,17 @@ _FUNCTIONS: Mapping[type, Callable[..., Elements]] = {
     ],
     beam_nodes.ExtractFromDict: _extract,
     beam_nodes.Flatten: lambda _, *many: [element for elements in many for element in elements],
-    analyzer_nodes.AddKey: lambda operation, elements: [(operation.key, one) for one in elements],
-    analyzer_nodes.FlattenLists: lambda _, lists: [element for one in lists for element in one],
+    analyzer_nodes.AddKey: lambda operation, elements: [
+        (operation.key, element) for element in elements
+    ],
+    analyzer_nodes.FlattenLists: lambda _, lists: [
+        element for elements in lists for element in elements
+    ],
     analyzer_nodes.EncodeCache: lambda operation, elements: [
         operation.coder.encode_cache(element) for element in elements
     ],
-    analyzer_nodes.PackedCombineMerge: _packed_merge,
-    analyzer_nodes.CacheableCombineMerge: _combine_merge,
+    analyzer_nodes.PackedCombineMerge: _merge_packed,
+    analyzer_nodes.CacheableCombineMerge: _merge_combined,
     analyzer_nodes.ExtractCombineMergeOutputs: _outputs,
     analyzer_nodes.ExtractPackedCombineMergeOutputs: _outputs,
     analyzer_nodes.CacheableCombinePerKeyMerge: _merge_per_key,

@@ -24,7 +24,7 @@ __all__ = ["LoadedGraph", "calls_python", "tensor_adapter"]
 def tensor_adapter(schema: schema_pb2.Schema, names: Set[str] | None = None) -> TensorAdapter:
     """What makes the tensors that the schema describes, or some of them, of a record batch."""
     found = representations.InferTensorRepresentationsFromMixedSchema(schema)
-    wanted = {name: one for name, one in found.items() if names is None or name in names}
+    wanted = {name: tensor for name, tensor in found.items() if names is None or name in names}
     return TensorAdapter(TensorAdapterConfig(_columns(schema), wanted))
 
 

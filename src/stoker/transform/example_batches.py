@@ -61,7 +61,7 @@ def read_sample(
     for number, batch in enumerate(batches):
         if number % every == 0:
             kept.append(batch)
-        while sum(one.num_rows for one in kept) > max_rows and len(kept) > 1:
+        while sum(batch.num_rows for batch in kept) > max_rows and len(kept) > 1:
             kept, every = kept[::2], every * 2
     return [batch.decode_batch() for batch in kept]
 

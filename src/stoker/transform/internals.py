@@ -70,7 +70,11 @@ PerKeyCoder = analyzer_nodes._CombinerPerKeyAccumulatorCoder
 def inputs_of(loader: SavedModelLoader) -> frozenset[str]:
     """The names of the inputs that a loaded graph needs, for its outputs and for its assertions."""
     graph = loader._func_graph
-    stateful = [one for one in graph.get_operations() if one.op_def.is_stateful and one.inputs]
+    stateful = [
+        operation
+        for operation in graph.get_operations()
+        if operation.op_def.is_stateful and operation.inputs
+    ]
     outputs = [tensor.op for tensor in graph.outputs]
     sources = graph_tools.retrieve_sources([*stateful, *outputs])
     return frozenset(

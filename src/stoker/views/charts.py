@@ -25,8 +25,8 @@ def histogram_chart(
 
     `colours` are the style classes of the splits.
     """
-    buckets = {split: _finite(one) for split, one in histograms.items()}
-    edges = [edge for many in buckets.values() for one in many for edge in _edges(one)]
+    buckets = {split: _finite(histogram) for split, histogram in histograms.items()}
+    edges = [edge for many in buckets.values() for bucket in many for edge in _edges(bucket)]
     if not edges:
         return ""
     low, high = min(edges), max(edges)
@@ -94,7 +94,8 @@ def curves_chart(
 ) -> str:
     """The course of one metric in some splits: a line through its values, step by step."""
     finite = {
-        split: [one for one in many if math.isfinite(one[1])] for split, many in curves.items()
+        split: [point for point in many if math.isfinite(point[1])]
+        for split, many in curves.items()
     }
     steps = [step for many in finite.values() for step, _ in many]
     values = [value for many in finite.values() for _, value in many]

@@ -192,7 +192,7 @@ def _statistics_row(stats: statistics_pb2.FeatureNameStatistics) -> tuple[str, .
         zeros = f"{numbers.num_zeros / common.tot_num_values:.1%}"
         limits = f"{readable_number(numbers.min)} to {readable_number(numbers.max)}"
         return *begin, *moments, zeros, limits, _bars(stats)
-    words = ", ".join(one.value for one in stats.string_stats.top_values[:_NUM_WORDS])
+    words = ", ".join(top.value for top in stats.string_stats.top_values[:_NUM_WORDS])
     return *begin, "", "", "", f"{stats.string_stats.unique} different", shorten(words)
 
 

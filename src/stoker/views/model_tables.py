@@ -53,7 +53,7 @@ _FORMAT_COLUMNS = (
 
 def signatures_tables(model: Artifact, _: Detail) -> list[Table]:
     """What a model can be asked, if its check has recorded it."""
-    signatures = _recorded(model, SIGNATURES)
+    signatures = _read_recorded(model, SIGNATURES)
     rows = [
         (name, *(_tensors(signature, key) for key in ("inputs", "outputs")))
         for name, signature in signatures.items()
@@ -62,7 +62,7 @@ def signatures_tables(model: Artifact, _: Detail) -> list[Table]:
     return [Table(title="signatures", columns=columns, rows=rows)] if signatures else []
 
 
-def _recorded(model: Artifact, name: str) -> dict[str, Any]:
+def _read_recorded(model: Artifact, name: str) -> dict[str, Any]:
     """A custom property that is a dict, or the same as JSON; empty if it is not there."""
     recorded: Any = model.custom_properties.get(name) or {}
     found: dict[str, Any] = json.loads(recorded) if isinstance(recorded, str) else recorded
@@ -86,7 +86,7 @@ def formats_tables(models: Iterable[Artifact]) -> list[Table]:
 
 
 def _format_rows(model: Artifact) -> Iterator[tuple[str, ...]]:
-    for name, report in _recorded(model, REPORTS).items():
+    for name, report in _read_recorded(model, REPORTS).items():
         yield (
             name,
             readable_size(int(report["rewritten_bytes"])),

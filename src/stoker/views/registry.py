@@ -32,6 +32,7 @@ from stoker.views.table import Table, readable_path
 
 __all__ = ["VIEWS", "View", "html_page", "html_view", "preview"]
 
+_IN_A_TERMINAL = Detail()
 _ON_A_PAGE = Detail(num_examples=8, width=160)
 
 
@@ -61,7 +62,7 @@ VIEWS: dict[type[Artifact], View] = {
 _NO_TABLES = View(lambda *_: [])
 
 
-def preview(artifact: Artifact, detail: Detail = Detail()) -> list[Table]:  # noqa: B008
+def preview(artifact: Artifact, detail: Detail = _IN_A_TERMINAL) -> list[Table]:
     """What is in an artifact, as tables; none for what is not there, or has no readable form."""
     return _find_view(artifact).tables(artifact, detail) if os.path.exists(artifact.uri) else []
 
