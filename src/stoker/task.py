@@ -12,16 +12,6 @@ from typing import Any, Literal, Self
 
 from stoker.artifacts import Artifact, ArtifactMap, artifact_class
 
-__all__ = [
-    "Cluster",
-    "Failure",
-    "Member",
-    "Outcome",
-    "ProcessNeeds",
-    "Task",
-    "Workers",
-]
-
 Cluster = Literal["all-reduce", "servers", "estimator", "own"]
 """How the processes of a worker group work together: MultiWorkerMirroredStrategy,
 ParameterServerStrategy, an Estimator, or whatever the user's code makes of TF_CONFIG."""

@@ -25,8 +25,6 @@ from .fn_args import FnArgs
 from .io_utils import copy_dir
 from .layout import eval_model_dir, serving_model_dir
 
-__all__ = ["train_estimator"]
-
 _LAST_EXPORT_DONE = "last_export_done"
 _PATIENCE_SECONDS = 600.0
 _LOOK_SECONDS = 0.5

@@ -7,8 +7,6 @@ import os
 import sys
 import traceback
 
-__all__ = ["HERE", "NothingWritten", "StokerError", "describe", "missing_module_hint"]
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

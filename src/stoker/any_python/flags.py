@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from typing import Any, Mapping, Sequence
 
-__all__ = ["fill_in_flags", "flags_of_this_program", "take_over_flags"]
-
 FlagArguments = Mapping[str, Sequence[str]]
 
 _taken_over: FlagArguments | None = None

@@ -5,16 +5,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = [
-    "METRICS_FILE",
-    "TUNER_RESULTS_FILE",
-    "eval_model_dir",
-    "eval_model_path",
-    "only_file",
-    "serving_model_dir",
-    "serving_model_path",
-]
-
 METRICS_FILE = "metrics.jsonl"
 """In a ModelRun: the metrics of a training, as `stoker.training` writes them."""
 TUNER_RESULTS_FILE = "tuner_results.json"

@@ -6,8 +6,6 @@ from __future__ import annotations
 import logging
 import sys
 
-__all__ = ["hush_deprecations", "hush_libraries"]
-
 # `absl.app.run` turns INFO on for all. Not listed: what calls a user's print_fn=logging.info.
 _TALKATIVE = (
     "/site-packages/tensorflow/",

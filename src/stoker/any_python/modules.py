@@ -19,20 +19,6 @@ from typing import Any, Callable, Mapping, Sequence
 from .failures import HERE
 from .flags import fill_in_flags
 
-__all__ = [
-    "PIPELINE_MODULE",
-    "execute_file",
-    "find_function",
-    "is_installed",
-    "is_standard",
-    "load_dotted",
-    "load_module_file",
-    "load_named",
-    "loaded_files",
-    "package_of",
-    "put_first_on_sys_path",
-]
-
 PIPELINE_MODULE = "__stoker_main__"
 """The name under which a worker loads a pipeline file."""
 

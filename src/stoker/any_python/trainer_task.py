@@ -19,8 +19,6 @@ from .io_utils import read_newer_schema
 from .modules import load_named, loaded_files
 from .training import train
 
-__all__ = ["execute", "make_fn_args"]
-
 _ESTIMATOR_EXECUTOR = ":Executor"
 
 

@@ -10,8 +10,6 @@ from .estimator import train_estimator
 from .failures import NothingWritten
 from .fn_args import FnArgs
 
-__all__ = ["train"]
-
 
 def train(
     name: str,

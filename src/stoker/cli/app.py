@@ -10,8 +10,6 @@ from click.shell_completion import CompletionItem
 
 from stoker.errors import StokerError
 
-__all__ = ["COMMANDS", "main"]
-
 # A command is the function of its name in the module of its name, loaded when it is used.
 COMMANDS = {
     "run": "Run a pipeline file.",

@@ -23,8 +23,6 @@ from stoker.errors import MissingPart
 from stoker.user_code.imports import import_statements, scan
 from stoker.user_code.keras_choice import choose_keras, users_environ
 
-__all__ = ["Problem", "check", "find_problems"]
-
 _USER_FUNCTIONS = {"run_fn", "trainer_fn", "tuner_fn", "preprocessing_fn"}
 
 

@@ -19,8 +19,6 @@ from stoker.metadata.store import Store
 from stoker.storage.locks import is_dir_held, is_locked
 from stoker.storage.root import Root, manifest_file, output_dir
 
-__all__ = ["Leftover", "clean", "find_leftovers"]
-
 # A run that is just starting has made its lock file, and holds it a moment later.
 _STARTING_SECONDS = 60
 

@@ -19,8 +19,6 @@ from stoker.cli.printing import Table, print_json, print_table, readable_size
 from stoker.launchers.interpreters import list_venvs
 from stoker.patches.registry import PATCHES, Patch
 
-__all__ = ["Finding", "doctor", "findings"]
-
 _PYTHONS = ((3, 11), (3, 13))
 _ENOUGH_BYTES = 2_000_000_000
 _GPU_DEVICE = "/dev/nvidiactl"

@@ -7,8 +7,6 @@ from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_answer, readable_path
 from stoker.launchers.interpreters import RECIPES, Venv, create, list_venvs, remove
 
-__all__ = ["env"]
-
 
 @click.group()
 def env() -> None:

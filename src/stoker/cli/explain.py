@@ -10,8 +10,6 @@ from stoker.cli.stores import with_store
 from stoker.metadata.records import SKIPPED
 from stoker.metadata.store import Store
 
-__all__ = ["explain"]
-
 
 @click.command()
 @click.argument("node")

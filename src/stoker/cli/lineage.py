@@ -15,8 +15,6 @@ from stoker.cli.stores import with_store
 from stoker.metadata.records import EventType, Lineage
 from stoker.metadata.store import Store
 
-__all__ = ["lineage"]
-
 _USED = (EventType.INPUT, EventType.DECLARED_INPUT)
 _MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
 

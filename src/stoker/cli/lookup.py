@@ -11,16 +11,6 @@ from stoker.metadata.records import EventType, Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.locks import is_locked
 
-__all__ = [
-    "find_artifact",
-    "find_execution",
-    "find_maker",
-    "find_roots",
-    "find_run",
-    "run_state",
-    "unknown_node",
-]
-
 _MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
 
 

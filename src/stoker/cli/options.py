@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 import click
 
-__all__ = ["fresh_option", "json_option", "names_and_values"]
-
 fresh_option = click.option(
     "--fresh", is_flag=True, help="Start over instead of continuing a run that was stopped."
 )

@@ -25,8 +25,6 @@ from stoker.models.rewriting.targets import TARGETS
 from stoker.runner import LocalDagRunner
 from stoker.views.model_tables import REPORTS, formats_tables
 
-__all__ = ["rewrite"]
-
 _FORMATS = ("tflite", "tfjs", "onnx")
 _PRECISIONS = ("float32", "dynamic", "float16", "int8", "int8_io")
 _SERVING = os.path.basename(serving_model_dir(""))

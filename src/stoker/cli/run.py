@@ -16,8 +16,6 @@ from stoker.launchers.on_ray import OnRay
 from stoker.launchers.processes import Processes
 from stoker.runner import intercept
 
-__all__ = ["run"]
-
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 

@@ -11,8 +11,6 @@ from stoker.cli.printing import Table, print_answer, readable_duration, readable
 from stoker.cli.stores import with_store
 from stoker.metadata.store import Store
 
-__all__ = ["runs"]
-
 
 @click.command()
 @click.argument("pipeline", required=False)

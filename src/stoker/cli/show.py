@@ -37,8 +37,6 @@ from stoker.storage.root import manifest_file
 from stoker.views.model_tables import REPORTS, SIGNATURES, formats_tables
 from stoker.views.registry import html_page, preview
 
-__all__ = ["show"]
-
 _OURS = ("cache_key", "cache_parts", "cache_explanation", "loaded_files")
 """Properties that the runner keeps for itself; `stoker explain` is about them."""
 

@@ -14,8 +14,6 @@ from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_confi
 from stoker.metadata.masking import mask_secrets
 from stoker.metadata.store import Store
 
-__all__ = ["find_store", "store_options", "with_store"]
-
 _FILE = "metadata.db"
 _DEPTHS = ("", "*", "*/*", "*/*/*")
 

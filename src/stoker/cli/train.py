@@ -29,8 +29,6 @@ from stoker.runner import LocalDagRunner
 from stoker.storage.files import write_whole
 from stoker.task import Workers
 
-__all__ = ["read_data", "train", "training_pipeline"]
-
 _SPLITS = ("train", "eval")
 _SPLIT_FOLDER = "Split-"
 

@@ -14,8 +14,6 @@ from stoker.cli.stores import with_store
 from stoker.metadata.store import Store
 from stoker.storage.manifest import find_problems
 
-__all__ = ["Damage", "find_damage", "verify"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:

@@ -35,8 +35,6 @@ from stoker.models.blessing import is_blessed
 if TYPE_CHECKING:
     from stoker.models.serving_model import ServingModel
 
-__all__ = ["BulkInferrer", "BulkInferrerSpec", "Executor"]
-
 _LOGS = "prediction_logs-00000-of-00001.gz"
 _SHARD = "data_tfrecord-00000-of-00001.gz"
 _BATCH_ROWS = 512

@@ -40,8 +40,6 @@ from stoker.evaluation.config import (
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.models.blessing import give_verdict
 
-__all__ = ["Evaluator", "EvaluatorSpec", "Executor"]
-
 _ENGINES = ("stoker", "tfma")
 _CUSTOM = ("custom_eval_shared_model", "custom_extractors")
 """The functions that a module may define for TFMA."""

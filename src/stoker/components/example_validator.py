@@ -13,8 +13,6 @@ from stoker.errors import BadData
 if TYPE_CHECKING:
     from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
 
-__all__ = ["ExampleValidator", "ExampleValidatorSpec", "Executor"]
-
 
 class ExampleValidatorSpec(dsl.ComponentSpec):
     """The table of ExampleValidator; the last two inputs and parameters are not TFX's."""

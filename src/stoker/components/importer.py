@@ -9,8 +9,6 @@ from stoker.dsl import Channel, Node, RuntimeParameter
 from stoker.dsl.parameters import substitute
 from stoker.storage.manifest import describe
 
-__all__ = ["Importer", "ImporterNode"]
-
 
 class Importer(Node):
     """Registers files that no step has made; they stay where they are."""

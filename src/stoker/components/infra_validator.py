@@ -22,8 +22,6 @@ from stoker.models.blessing import give_verdict
 if TYPE_CHECKING:
     from stoker.models.model_servers import Request
 
-__all__ = ["Executor", "InfraValidator", "InfraValidatorSpec"]
-
 _LOADING_SECONDS = 300
 _NUM_TRIES = 5
 _WARMUP = os.path.join("assets.extra", "tf_serving_warmup_requests")

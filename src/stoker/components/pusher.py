@@ -23,8 +23,6 @@ from stoker.storage.files import sync
 from stoker.storage.locks import hold_lock
 from stoker.storage.manifest import seal
 
-__all__ = ["Executor", "Pusher", "PusherSpec", "next_version", "push"]
-
 _COPY = ".pushing"
 _LAST_PUSH = ".last_push"
 _STAMPED_MODEL = "stamped_model"

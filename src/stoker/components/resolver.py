@@ -8,15 +8,6 @@ from stoker.artifacts import Artifact, Model, ModelBlessing
 from stoker.dsl import Artifacts, Channel, Node
 from stoker.dsl.proto.range_config_pb2 import RangeConfig
 
-__all__ = [
-    "LatestArtifactStrategy",
-    "LatestBlessedModelStrategy",
-    "Resolver",
-    "ResolverNode",
-    "ResolverStrategy",
-    "SpanRangeStrategy",
-]
-
 
 class ResolverStrategy(Protocol):
     """Chooses among the artifacts that earlier runs have published."""

@@ -10,8 +10,6 @@ from stoker.any_python.layout import serving_model_dir, serving_model_path
 from stoker.artifacts import Artifact, Examples, Model, get_split_uris
 from stoker.models.rewriting.targets import check_targets, rewrite_all
 
-__all__ = ["Executor", "Rewriter", "RewriterSpec", "eval_files", "raw_examples"]
-
 
 class RewriterSpec(dsl.ComponentSpec):
     """The Rewriter's table; its outputs are the formats that were asked for."""

@@ -9,15 +9,6 @@ from stoker import dsl
 from stoker.artifacts import ExampleStatistics, Schema
 from stoker.errors import BadData
 
-__all__ = [
-    "Executor",
-    "ImportSchemaExecutor",
-    "ImportSchemaGen",
-    "ImportSchemaGenSpec",
-    "SchemaGen",
-    "SchemaGenSpec",
-]
-
 
 class SchemaGenSpec(dsl.ComponentSpec):
     """The table of SchemaGen."""

@@ -13,8 +13,6 @@ from stoker.artifacts import Examples, ExampleStatistics, Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Executor", "StatisticsGen", "StatisticsGenSpec"]
-
 
 class StatisticsGenSpec(dsl.ComponentSpec):
     """The table of StatisticsGen."""

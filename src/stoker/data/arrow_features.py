@@ -8,8 +8,6 @@ import pyarrow.compute as pc
 from stoker.data.encode import as_lists, group
 from stoker.errors import BadData
 
-__all__ = ["as_feature", "feature_type"]
-
 
 def feature_type(kind: pa.DataType, where: str) -> pa.DataType:
     """The type of the values that a column of this type has in examples; null if it has none."""

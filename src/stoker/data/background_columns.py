@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from stoker.data.columns import Columns, read_columns
 from stoker.errors import BadData
 
-__all__ = ["columns_for"]
-
 _SMALL_BYTES = 4 << 20
 """What is decoded at once: a fraction of a second."""
 

@@ -25,17 +25,6 @@ import pyarrow as pa
 
 from stoker.errors import BadData
 
-__all__ = [
-    "BLOCK_ROWS",
-    "ColumnFile",
-    "ColumnWriter",
-    "DamagedColumns",
-    "ShardIdentity",
-    "columns_path",
-    "conform",
-    "union",
-]
-
 BLOCK_ROWS = 1 << 14
 """Rows of a block: large enough to be read at the memory's speed, small enough to stay in it."""
 

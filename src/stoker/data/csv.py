@@ -25,8 +25,6 @@ from stoker.data.encode import as_lists
 from stoker.data.input_files import open_any
 from stoker.errors import BadData
 
-__all__ = ["CsvLayout", "Kind", "Surprise", "columns_of", "guess", "read_cells", "scan"]
-
 _BLOCK_BYTES = 4 << 20
 _BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each column
 _MAX_BLOCK_BYTES = 256 << 20  # no row may be longer

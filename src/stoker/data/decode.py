@@ -10,8 +10,6 @@ from tfx_bsl.coders import example_coder
 
 from stoker.errors import BadData
 
-__all__ = ["decode"]
-
 _BATCH_ROWS = 4096
 
 

@@ -14,19 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "Nulls",
-    "as_array",
-    "as_integers",
-    "as_lists",
-    "contents",
-    "each",
-    "encode",
-    "encode_feature",
-    "ends_of",
-    "group",
-]
-
 _BINARY = pa.large_binary()
 _KIND_TAGS = {"bytes": b"\x0a", "float": b"\x12", "int64": b"\x1a"}  # Feature's oneof `kind`
 _FIELD_1, _FIELD_2 = b"\x0a", b"\x12"

@@ -22,8 +22,6 @@ from stoker.data.columns import Columns
 from stoker.data.encode import ends_of
 from stoker.errors import BadData
 
-__all__ = ["Cells", "RowReader", "spread"]
-
 _OFFSET = np.dtype(np.int64)
 _BYTES = np.dtype(object)
 _DTYPES: dict[Any, np.dtype] = {

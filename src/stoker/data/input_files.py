@@ -8,8 +8,6 @@ from typing import IO
 
 from stoker.errors import BadData
 
-__all__ = ["fingerprint", "matching_files", "open_any"]
-
 _GZIP = b"\x1f\x8b"
 
 

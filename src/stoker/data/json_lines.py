@@ -19,8 +19,6 @@ from stoker.data.arrow_features import as_feature
 from stoker.data.input_files import open_any
 from stoker.errors import BadData
 
-__all__ = ["columns_of", "read_lines", "scan"]
-
 _BLOCK_BYTES = 4 << 20
 _BOM = b"\xef\xbb\xbf"
 _UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)

@@ -9,8 +9,6 @@ import pyarrow.parquet as pq
 from stoker.data.arrow_features import as_feature, feature_type
 from stoker.errors import BadData
 
-__all__ = ["columns_of", "read_rows"]
-
 _BATCH_ROWS = 1 << 14
 _BATCH_CELLS = 1 << 22
 

@@ -17,8 +17,6 @@ from stoker.errors import BadData
 from stoker.statistics.compute import compute_statistics
 from stoker.statistics.data_schema import infer_schema
 
-__all__ = ["Parsing", "infer_schema_of_files", "make_parsing"]
-
 _ROWS_TO_INFER_FROM = 1000
 
 Tensors = dict[str, Any]

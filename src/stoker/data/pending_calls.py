@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["PendingCalls"]
-
 _GRACE_SECONDS = 0.05
 _MOST_SECONDS = 10.0
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stoker.data.row_order import Passes
 
-__all__ = ["is_from_accessor", "mark_as_from_accessor", "passes_over"]
-
 _MARK = "_stoker_from_accessor"
 _PASSES = "_stoker_passes"
 

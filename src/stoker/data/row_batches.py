@@ -13,8 +13,6 @@ from stoker.data.columns import Columns
 from stoker.data.encode import as_integers
 from stoker.data.row_order import RowOrder
 
-__all__ = ["has_types", "read_batches_of_rows"]
-
 
 def has_types(columns: Columns, schema: pa.Schema) -> bool:
     """Whether the columns have the types that a schema asks for, or none."""

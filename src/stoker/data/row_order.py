@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Passes", "Position", "RowOrder", "interleave_rows"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:

@@ -13,8 +13,6 @@ import os
 import secrets
 from typing import Any
 
-__all__ = ["cluster", "entropy", "fresh_seed", "set_entropy"]
-
 _entropy_given: list[int] = []
 _numbers = itertools.count()
 

@@ -27,8 +27,6 @@ from stoker.data.split import split_indices
 from stoker.data.tfrecord import checksums, header_of
 from stoker.errors import BadData
 
-__all__ = ["Block", "Packed", "ShardWriter", "pack", "write_splits"]
-
 _SHARD_BYTES = 128 << 20
 """When a shard has grown to this, before compression, the next one begins."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-__all__ = ["split_indices"]
-
 _WORDS = 4  # of 64 bits in a SHA-256
 
 

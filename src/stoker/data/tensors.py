@@ -23,8 +23,6 @@ from stoker.data.gather import Cells, RowReader, spread
 from stoker.data.pending_calls import PendingCalls
 from stoker.data.row_order import Passes, RowOrder
 
-__all__ = ["FeatureSpec", "can_read", "parse_batches"]
-
 FeatureSpec = dict[str, Any]
 """What tf.io.parse_example takes: FixedLen, VarLen, Sparse and Ragged features by key."""
 

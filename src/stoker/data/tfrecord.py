@@ -17,16 +17,6 @@ from isal import igzip, isal_zlib
 
 from stoker.errors import BadData
 
-__all__ = [
-    "RecordWriter",
-    "checksums",
-    "header_of",
-    "is_gzip",
-    "read_record_blocks",
-    "read_records",
-    "write_records",
-]
-
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
 _HEADER_BYTES = _LENGTH.size + _CHECKSUM.size

@@ -11,8 +11,6 @@ import tempfile
 
 from stoker.dsl.definitions import definition_in
 
-__all__ = ["file_of_cells"]
-
 
 def file_of_cells(name: str) -> str | None:
     """A file with the definition of `name` in the cells run so far, and all that it uses.

@@ -5,8 +5,6 @@ import ast
 import symtable
 from collections.abc import Sequence
 
-__all__ = ["definition_in"]
-
 
 def definition_in(texts: Sequence[str], name: str) -> str | None:
     """The source of one definition, with that of every name in these texts that it uses.

@@ -8,21 +8,6 @@ import numpy as np
 
 from stoker.errors import BadData
 
-__all__ = [
-    "NUM_BUCKETS",
-    "RecordStatistic",
-    "Scored",
-    "Statistic",
-    "Totals",
-    "between_thresholds",
-    "class_ids",
-    "confusion",
-    "histogram",
-    "mean_of",
-    "pairs",
-    "totals_of",
-]
-
 NUM_BUCKETS = 10_000
 """TFMA's histogram has so many buckets in [0, 1), one below and one above."""
 

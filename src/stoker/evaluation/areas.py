@@ -7,8 +7,6 @@ import numpy as np
 
 from stoker.evaluation.accumulators import NUM_BUCKETS
 
-__all__ = ["area_at_thresholds", "area_under_curve"]
-
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """tp, tn, fp, fn at each threshold."""
 

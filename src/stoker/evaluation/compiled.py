@@ -19,8 +19,6 @@ from stoker.evaluation.accumulators import between_thresholds, totals_of
 from stoker.evaluation.areas import area_at_thresholds
 from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, make_metric
 
-__all__ = ["Compiled", "read_compiled"]
-
 _METADATA = "keras_metadata.pb"
 _SHORT_NAMES = {
     "mse": "MeanSquaredError",

@@ -11,20 +11,6 @@ from google.protobuf.message import Message
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, MetricsSpec, MetricThreshold, ModelSpec
 from stoker.dsl.proto.evaluator_pb2 import FeatureSlicingSpec
 
-__all__ = [
-    "BASELINE",
-    "CANDIDATE",
-    "EVAL",
-    "LABELS",
-    "as_eval_config",
-    "has_change_thresholds",
-    "has_thresholds",
-    "is_weighted",
-    "merge_config",
-    "wants_compiled_metrics",
-    "with_defaults",
-]
-
 CANDIDATE, BASELINE = "candidate", "baseline"
 """What the two models are called where there are two; one alone has no name."""
 EVAL = "eval"

@@ -21,8 +21,6 @@ from stoker.evaluation.features import Features, column, did_you_mean, labels_of
 from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, make_metric
 from stoker.evaluation.slices import SliceKey, Slicer
 
-__all__ = ["Batch", "Measured", "MetricId", "Plan", "list_metrics", "make_plan", "measure"]
-
 _USUAL_OUTPUTS = ("scores", "outputs", "predictions", "logistic", "probabilities", "logits")
 _ONLY_TFMA = frozenset(
     [

@@ -13,8 +13,6 @@ from stoker.evaluation.metrics import NeedsTfma, make_metric
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.evaluation.thresholds import check_thresholds
 
-__all__ = ["EngineChoice", "check_config", "choose_engine"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineChoice:

@@ -13,17 +13,6 @@ import numpy as np
 
 from stoker.errors import BadData
 
-__all__ = [
-    "Feature",
-    "Features",
-    "column",
-    "did_you_mean",
-    "features_of",
-    "labels_of",
-    "no_such_feature",
-    "refuse_nan",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Feature:

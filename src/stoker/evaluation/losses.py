@@ -8,8 +8,6 @@ import numpy as np
 from stoker.errors import BadData
 from stoker.evaluation.accumulators import Scored, class_ids, pairs
 
-__all__ = ["CLASS_LOSSES", "binary_cross_entropy", "exact"]
-
 _EPSILON = np.float32(1e-7)
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of Keras and TFMA that Stoker does not compute itself: TFMA does."""
 
-__all__ = ["ELSEWHERE"]
-
 ELSEWHERE = frozenset(
     [
         *("BinaryCrossEntropy", "BinaryIoU", "Bleu", "BooleanFlipRates", "CalibrationPlot"),

@@ -35,8 +35,6 @@ from stoker.evaluation.features import did_you_mean
 from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
 from stoker.evaluation.metric_names import ELSEWHERE
 
-__all__ = ["METRICS", "Metric", "NeedsTfma", "RecordMetric", "make_metric", "name_of"]
-
 Settings = Mapping[str, Any]
 Formula = Callable[[np.ndarray], float]
 

@@ -26,18 +26,6 @@ from stoker.dsl.proto.evaluation_pb2 import (
 from stoker.evaluation.engine import Measured, MetricId
 from stoker.evaluation.slices import SliceKey as OurSliceKey
 
-__all__ = [
-    "EVAL_CONFIG",
-    "metric_key",
-    "read_messages",
-    "read_metrics",
-    "read_slice_key",
-    "read_validation",
-    "slice_key",
-    "sort_slices",
-    "write_evaluation",
-]
-
 EVAL_CONFIG = "eval_config.json"
 _METRICS = "metrics-00000-of-00001.tfrecord"
 _EMPTY = ("plots-00000-of-00001.tfrecord", "attributions-00000-of-00001.tfrecord")

@@ -9,8 +9,6 @@ from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import BadData
 from stoker.evaluation.features import Feature, Features, no_such_feature
 
-__all__ = ["SliceKey", "Slicer", "describe_slice", "fits", "value_of"]
-
 SliceValue = str | int | float
 SliceKey = tuple[tuple[str, SliceValue], ...]
 """Features and their values, sorted by name; empty for all examples."""

@@ -9,8 +9,6 @@ from stoker.evaluation.engine import Measured, MetricId
 from stoker.evaluation.results import read_slice_key, sort_slices
 from stoker.evaluation.slices import describe_slice
 
-__all__ = ["failures", "metric_name", "metrics_table", "summarize"]
-
 _FEW_SLICES = 12
 
 

@@ -4,8 +4,6 @@
 import os
 from importlib.machinery import PathFinder
 
-__all__ = ["tfma_is_installed"]
-
 
 def tfma_is_installed() -> bool:
     """Whether the real TFMA is installed, not Stoker's stand-in for its names."""

@@ -24,8 +24,6 @@ from stoker.evaluation.metrics import make_metric
 from stoker.evaluation.results import metric_key, slice_key
 from stoker.evaluation.slices import SliceKey, fits
 
-__all__ = ["check_thresholds", "validate"]
-
 
 class _Limit(NamedTuple):
     """A threshold of a metric, in the slices of a spec, or in all."""

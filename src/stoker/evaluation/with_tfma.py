@@ -16,8 +16,6 @@ from stoker.evaluation.features import did_you_mean, labels_of, no_such_feature,
 from stoker.evaluation.metrics import name_of
 from stoker.statistics.data_schema import read_schema
 
-__all__ = ["check_examples", "check_threshold_names", "evaluate_with_tfma"]
-
 
 def evaluate_with_tfma(
     config: EvalConfig,

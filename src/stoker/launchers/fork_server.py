@@ -28,8 +28,6 @@ from stoker.task import Outcome, ProcessNeeds, Task
 from stoker.training.progress import set_sink
 from stoker.training.stopping import is_stop_wanted, raise_on_sigterm
 
-__all__ = ["main", "prepare"]
-
 
 def main() -> None:
     """Prepare what is needed, then serve requests until the runner goes away."""

@@ -17,8 +17,6 @@ from typing import Any
 from stoker.task import Member, ProcessNeeds
 from stoker.training.progress import report
 
-__all__ = ["BEAT_SECONDS", "HEARTBEAT", "join_worker_group"]
-
 HEARTBEAT = "heartbeat"
 BEAT_SECONDS = 1.0
 

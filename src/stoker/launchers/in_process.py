@@ -11,8 +11,6 @@ from stoker.launchers.worker import execute
 from stoker.task import Outcome, ProcessNeeds, Task
 from stoker.training.progress import set_sink
 
-__all__ = ["InProcess"]
-
 
 class InProcess:
     """Runs each task in the runner's own process, so that breakpoints in user code are hit.

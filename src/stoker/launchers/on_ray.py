@@ -26,8 +26,6 @@ from stoker.launchers.shipping import Shipment, pack
 from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
-__all__ = ["Bundle", "OnRay", "bundles_for"]
-
 Bundle = dict[str, float]
 """What Ray reserves for one member, by the names that Ray gives to it."""
 

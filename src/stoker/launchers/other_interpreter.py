@@ -14,8 +14,6 @@ from stoker.dsl.executor import BaseExecutor
 from stoker.task import Task
 from stoker.user_code.fn_args import get_trainer_fn_args
 
-__all__ = ["worker_command", "worker_request"]
-
 _OURS = os.path.dirname(os.path.dirname(HERE))
 
 

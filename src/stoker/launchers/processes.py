@@ -32,8 +32,6 @@ from stoker.launchers.resources import find_free_addresses, share_resources
 from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
-__all__ = ["Processes", "WarmProcesses"]
-
 _GRACE_SECONDS = 5.0
 _SAVING_SECONDS = 30.0
 """What a worker that is to stop has for saving how far it is."""

@@ -20,8 +20,6 @@ from stoker.launchers.ray_session import load_ray
 from stoker.launchers.shipping import Shipment, unpack
 from stoker.task import Member, Outcome, ProcessNeeds, Task, Workers
 
-__all__ = ["Host", "HostOffer", "Message"]
-
 Message = tuple[str, Any]
 """("output" | "error", bytes), ("event", dict), ("outcome", JSON), ("seen", (processor seconds,
 where)), or ("ended", None)."""

@@ -18,8 +18,6 @@ from typing import Any
 
 from stoker.errors import MissingPart, StokerError
 
-__all__ = ["connect", "load_ray"]
-
 _ANSWER_SECONDS = 10.0
 _LOOPBACK = "127.0.0.1"
 _OBJECT_STORE_BYTES = 100 << 20  # what passes through it are tasks, reports and lines of logs

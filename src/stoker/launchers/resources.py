@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from stoker.any_python.processes import num_cpus
 from stoker.task import Member, Workers
 
-__all__ = ["find_free_addresses", "share_node", "share_resources"]
-
 _THREADS = "TF_NUM_INTRAOP_THREADS"
 _GPUS = "CUDA_VISIBLE_DEVICES"
 

@@ -13,8 +13,6 @@ from stoker.task import Task
 from stoker.user_code.fingerprint import files_of
 from stoker.user_code.imports import find_module
 
-__all__ = ["Shipment", "pack", "unpack"]
-
 Shipment = Mapping[str, bytes]
 """Files by the paths that they have at home."""
 

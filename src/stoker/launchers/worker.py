@@ -20,8 +20,6 @@ from stoker.user_code.fingerprint import loaded_files
 from stoker.user_code.keras_choice import wrong_keras_hint
 from stoker.user_code.loader import load_object
 
-__all__ = ["execute"]
-
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

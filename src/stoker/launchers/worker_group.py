@@ -28,21 +28,6 @@ from stoker.launchers.heartbeat import BEAT_SECONDS, HEARTBEAT
 from stoker.storage.root import output_dir
 from stoker.task import Cluster, Failure, Member, Outcome, Task, Workers
 
-__all__ = [
-    "WORKER_LOST",
-    "FailureDecision",
-    "HeartbeatRecord",
-    "Slot",
-    "Slots",
-    "decide_after_failure",
-    "find_culprit",
-    "find_overdue",
-    "list_members",
-    "make_member_task",
-    "needs_worker_group",
-    "run_worker_group",
-]
-
 WORKER_LOST = "WorkerLost"
 """The kind of failure of a process that ended, or is not heard of, without saying why."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-__all__ = ["StoreConfig", "as_store_config", "sqlite_metadata_connection_config"]
-
 _SQLITE = "sqlite:///"
 
 

@@ -13,8 +13,6 @@ from stoker.errors import StoreError
 from stoker.metadata import schema
 from stoker.metadata.config import StoreConfig
 
-__all__ = ["Database"]
-
 _BUSY_SECONDS = 60
 _OTHER_FILE = "name another file in metadata_connection_config"
 _NEXT_MOVES = {

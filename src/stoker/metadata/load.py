@@ -21,8 +21,6 @@ from stoker.metadata.records import Event, EventType, Execution, ExecutionState,
 from stoker.metadata.schema import TypeKind
 from stoker.metadata.values import COLUMNS, decode
 
-__all__ = ["ERROR", "NAME", "artifacts", "declared_properties", "events", "executions", "runs"]
-
 ERROR = "__error__"
 """The custom property of an execution that says why it failed."""
 NAME = "name"

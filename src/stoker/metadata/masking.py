@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["MASK", "is_secret", "mask_secrets"]
-
 MASK = "***"
 
 # Found anywhere in a key, whatever separates its words: db_password, awsSecretKey, API-KEY.

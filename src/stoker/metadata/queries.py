@@ -10,23 +10,6 @@ from stoker.metadata import schema as db
 from stoker.metadata.records import EventType, ExecutionState
 from stoker.metadata.schema import TypeKind
 
-__all__ = [
-    "NODE",
-    "PIPELINE",
-    "RUN",
-    "Ids",
-    "artifacts",
-    "artifacts_reached",
-    "contexts_of",
-    "events_of",
-    "executions",
-    "executions_arriving",
-    "links_between",
-    "one_artifact",
-    "one_execution",
-    "pending_outputs",
-]
-
 Ids = Select[int]
 
 PIPELINE, RUN, NODE = "pipeline", "pipeline_run", "node"

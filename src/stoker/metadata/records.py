@@ -8,17 +8,6 @@ from typing import Literal
 
 from stoker.artifacts import Artifact, PropertyValue
 
-__all__ = [
-    "SKIPPED",
-    "BaseType",
-    "Event",
-    "EventType",
-    "Execution",
-    "ExecutionState",
-    "Lineage",
-    "PipelineRun",
-]
-
 SKIPPED = "skipped"
 """The property of an execution that a condition has canceled: why."""
 

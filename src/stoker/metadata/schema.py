@@ -22,8 +22,6 @@ from sqlalchemy import (
     insert,
 )
 
-__all__ = ["BASE_TYPES", "VERSION", "TypeKind", "create"]
-
 VERSION = 10
 
 

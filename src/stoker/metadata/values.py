@@ -16,8 +16,6 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 from stoker.artifacts import PropertyType, PropertyValue
 
-__all__ = ["COLUMNS", "decode", "encode"]
-
 COLUMNS = ("int_value", "double_value", "string_value", "proto_value", "bool_value")
 
 _STRUCT_PREFIX = "mlmd-struct::"

@@ -17,24 +17,6 @@ from stoker.metadata.records import EventType, ExecutionState
 from stoker.metadata.schema import TypeKind
 from stoker.metadata.values import encode
 
-__all__ = [
-    "Properties",
-    "abandon_pending",
-    "add_artifact",
-    "add_context",
-    "add_events",
-    "add_execution",
-    "add_links",
-    "add_properties",
-    "add_run",
-    "get_state",
-    "publish_artifact",
-    "require_live",
-    "require_running",
-    "set_state",
-    "settle_events",
-]
-
 Properties = Mapping[str, PropertyValue]
 
 

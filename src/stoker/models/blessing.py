@@ -8,8 +8,6 @@ from typing import Literal
 
 from stoker.artifacts import Artifact
 
-__all__ = ["Marker", "give_verdict", "is_blessed"]
-
 Marker = Literal["BLESSED", "INFRA_BLESSED"]
 
 

@@ -15,8 +15,6 @@ from stoker.models.inputs import Arrays, Misfit, make_inputs
 from stoker.models.saved_model import MetaGraph, choose_graph, read_graphs
 from stoker.models.serving_model import CALL_ERRORS, LOAD_ERRORS, ServingModel, first_line
 
-__all__ = ["CheckedModel", "check_eval_model", "check_serving_model"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedModel:

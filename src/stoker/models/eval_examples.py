@@ -20,8 +20,6 @@ from stoker.statistics.data_schema import read_schema
 if TYPE_CHECKING:
     from stoker.models.saved_model import Signature
 
-__all__ = ["EvalExamples", "read_eval_examples", "show_features"]
-
 _NUM_LOOKED_AT = 100
 _NUM_CALLED = 8
 _TF_EXAMPLE = "FORMAT_TF_EXAMPLE"

@@ -20,8 +20,6 @@ from stoker.evaluation.config import EVAL, LABELS
 from stoker.evaluation.metrics import RecordMetric
 from stoker.models.saved_model import read_graphs
 
-__all__ = ["EvalSavedModel", "load_eval_saved_model"]
-
 _COUNT = "post_export_metrics/example_count"
 """What TFMA adds to an Estimator's own metrics, under its name for it."""
 

@@ -21,8 +21,6 @@ from stoker.evaluation.with_tfma import (
 from stoker.models.eval_saved_model import load_eval_saved_model
 from stoker.models.scoring import find_missing_function, score_batches
 
-__all__ = ["Evaluation"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:

@@ -13,8 +13,6 @@ from stoker.errors import BadData
 if TYPE_CHECKING:
     from stoker.models.saved_model import ParsedFeature, Signature, TensorInfo
 
-__all__ = ["Arrays", "Misfit", "find_fitting", "list_values", "make_inputs", "make_up_example"]
-
 Arrays = dict[str, np.ndarray]
 """Arrays by the names of inputs or outputs."""
 

@@ -17,8 +17,6 @@ from tensorflow_serving.apis import predict_pb2
 from stoker.any_python.processes import Child, ProcessDied, ProcessRaised
 from stoker.models.serving_model import ServingModel, SignatureInputs
 
-__all__ = ["Request", "Server", "Unservable", "choose_server", "make_requests"]
-
 Request = Any
 """A PredictRequest of TensorFlow Serving."""
 

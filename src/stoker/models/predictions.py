@@ -23,8 +23,6 @@ from stoker.errors import ModelRejected
 from stoker.models.inputs import Arrays
 from stoker.models.serving_model import ServingModel
 
-__all__ = ["NewFeature", "add_predictions", "choose_features", "log_predictions"]
-
 _CLASSIFY = "tensorflow/serving/classify"
 _REGRESS = "tensorflow/serving/regress"
 

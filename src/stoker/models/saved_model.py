@@ -14,20 +14,6 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from stoker.errors import ModelRejected
 
-__all__ = [
-    "SERVING_DEFAULT",
-    "MetaGraph",
-    "ParsedFeature",
-    "Parser",
-    "Scope",
-    "Signature",
-    "TensorInfo",
-    "choose_graph",
-    "read_constant",
-    "read_graphs",
-    "read_parser",
-]
-
 SERVING_DEFAULT = "serving_default"
 
 Scope = Mapping[str, Any]

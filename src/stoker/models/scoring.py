@@ -21,8 +21,6 @@ from stoker.models.inputs import Arrays
 from stoker.models.saved_model import read_graphs
 from stoker.models.serving_model import ServingModel
 
-__all__ = ["find_missing_function", "score_batches"]
-
 _BATCH_ROWS = 2048
 
 

@@ -10,8 +10,6 @@ from stoker.errors import BadData, ModelRejected
 from stoker.models.inputs import Arrays, Misfit, make_inputs
 from stoker.models.saved_model import SERVING_DEFAULT, MetaGraph, read_graphs
 
-__all__ = ["CALL_ERRORS", "LOAD_ERRORS", "ServingModel", "SignatureInputs", "first_line"]
-
 LOAD_ERRORS = (tf.errors.OpError, OSError, RuntimeError, TypeError, ValueError)
 """What TensorFlow raises where a SavedModel does not load."""
 CALL_ERRORS = (tf.errors.OpError, TypeError, ValueError)

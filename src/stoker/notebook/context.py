@@ -20,8 +20,6 @@ from stoker.notebook.result import ExecutionResult
 from stoker.runner import run_step
 from stoker.training.progress import Console
 
-__all__ = ["InteractiveContext", "NotRunYet"]
-
 
 class InteractiveContext:
     """Runs the components of a pipeline one by one, and shows what they made.

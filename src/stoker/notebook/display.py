@@ -5,8 +5,6 @@ import sys
 
 from stoker.artifacts import Artifact
 
-__all__ = ["ArtifactView", "display"]
-
 
 class ArtifactView:
     """An artifact as notebooks and terminals show it."""

@@ -7,8 +7,6 @@ from stoker.artifacts import Artifact
 from stoker.dsl.component import ChannelMap, Node
 from stoker.metadata.records import SKIPPED, Execution, ExecutionState
 
-__all__ = ["ExecutionResult"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ExecutionResult:

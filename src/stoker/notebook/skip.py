@@ -3,8 +3,6 @@
 
 from typing import Any
 
-__all__ = ["load_ipython_extension", "unload_ipython_extension"]
-
 _MAGIC = "%%skip_for_export"
 
 

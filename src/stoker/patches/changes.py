@@ -18,8 +18,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["after_import", "import_as", "replace"]
-
 Change = Callable[[ModuleType], object]
 
 

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 from stoker.patches.changes import replace
 from stoker.patches.registry import Patch
 
-__all__ = ["FitLoop", "Start", "add_callbacks", "catch_loop"]
-
 
 def add_callbacks(
     keras: Any, model: Any, given: Any, *, first: Sequence[Any] = (), last: Sequence[Any] = ()

@@ -20,8 +20,6 @@ from stoker.patches.changes import replace
 from stoker.patches.fit import FitLoop, Start, add_callbacks, catch_loop
 from stoker.patches.registry import PATCHES
 
-__all__ = ["catch_fit_loop", "check_workers", "enable_workers", "wrap_fit"]
-
 _TRAINER = "keras.src.backend.tensorflow.trainer"
 
 _synced: "weakref.WeakSet[Any]" = weakref.WeakSet()

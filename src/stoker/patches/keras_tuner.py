@@ -11,8 +11,6 @@ from typing import Any
 from stoker.patches.changes import replace
 from stoker.patches.registry import PATCHES
 
-__all__ = ["keep_state_whole", "never_overwrite"]
-
 
 def keep_state_whole() -> contextlib.ExitStack:
     """Let KerasTuner replace its state files at once, so that a kill never leaves half of one."""

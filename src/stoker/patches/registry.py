@@ -20,8 +20,6 @@ from typing import Any
 
 from stoker.errors import StokerError
 
-__all__ = ["PATCHES", "Patch"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:

@@ -9,8 +9,6 @@ from typing import Any
 from stoker.patches.changes import replace
 from stoker.patches.registry import PATCHES
 
-__all__ = ["call_around_joining"]
-
 
 def call_around_joining(before: Callable[[], None], after: Callable[[Any], None]) -> None:
     """Call `before()` and `after(strategy)` when the user's code makes its strategy.

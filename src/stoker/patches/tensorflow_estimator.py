@@ -22,8 +22,6 @@ from stoker.patches.tf_keras import alias_keras, prepare_keras
 from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import uses_keras_2
 
-__all__ = ["enable_estimators", "wrap_estimators"]
-
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _API = "tensorflow_estimator.python.estimator.api"

@@ -8,8 +8,6 @@ from typing import Any
 from stoker.patches.changes import after_import
 from stoker.patches.registry import PATCHES
 
-__all__ = ["add_names"]
-
 
 def add_names(find: Callable[[str], Any]) -> None:
     """Let TFMA ask `find` for a name that it has not; each is found when it is first used."""

@@ -18,8 +18,6 @@ from typing import Any
 from stoker.patches.changes import after_import, replace
 from stoker.patches.registry import PATCHES
 
-__all__ = ["TransformedFeatures", "tolerate_pop"]
-
 
 def tolerate_pop() -> None:
     """Let `pop` pass over transformed features that the layer could not compute.

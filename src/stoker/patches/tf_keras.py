@@ -18,8 +18,6 @@ from stoker.patches.registry import PATCHES
 from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import KERAS_VARIABLE
 
-__all__ = ["alias_keras", "catch_fit_loop", "prepare_keras", "wrap_fit"]
-
 
 def prepare_keras(needs: ProcessNeeds) -> None:
     """Decide Keras for this process; TensorFlow must not have been imported in it."""

@@ -24,18 +24,6 @@ from stoker.storage.manifest import describe, find_problems
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import definition_source
 
-__all__ = [
-    "Hit",
-    "Miss",
-    "Past",
-    "collect_parts",
-    "decide",
-    "find_change",
-    "find_damage",
-    "make_key",
-    "make_work_key",
-]
-
 Parts = Mapping[str, str]
 
 _MANY_FILES = 50

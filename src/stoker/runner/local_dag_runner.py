@@ -18,8 +18,6 @@ from stoker.runner.steps import RunOptions, begin_run
 from stoker.training.progress import Console
 from stoker.training.stopping import raise_on_sigterm
 
-__all__ = ["LocalDagRunner", "Run", "intercept", "run_step"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:

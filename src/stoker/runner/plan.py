@@ -17,8 +17,6 @@ from stoker.user_code.imports import find_module
 from stoker.user_code.keras_choice import choose_keras, users_environ
 from stoker.user_code.strategies import cluster_for
 
-__all__ = ["StepPlan", "import_paths", "plan_step", "plan_steps"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepPlan:

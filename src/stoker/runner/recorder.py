@@ -21,8 +21,6 @@ from stoker.storage.root import Root, manifest_file, output_dir
 if TYPE_CHECKING:
     from stoker.metadata.store import Store
 
-__all__ = ["ExecutionRecorder"]
-
 
 @dataclass(kw_only=True)
 class ExecutionRecorder:

@@ -41,8 +41,6 @@ from stoker.training.progress import Console
 if TYPE_CHECKING:
     from stoker.metadata.store import Store
 
-__all__ = ["RunOptions", "Steps", "begin_run"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:

@@ -11,16 +11,6 @@ from stoker.statistics.drift import MEASURES
 from stoker.statistics.expectations import Finding, find_broken_expectations
 from stoker.statistics.message_files import read_message, write_message
 
-__all__ = [
-    "ANOMALIES_FILE",
-    "add_findings",
-    "describe_anomalies",
-    "find_anomalies",
-    "has_anomalies",
-    "read_anomalies",
-    "write_anomalies",
-]
-
 ANOMALIES_FILE = "SchemaDiff.pb"
 
 Statistics: TypeAlias = statistics_pb2.DatasetFeatureStatisticsList

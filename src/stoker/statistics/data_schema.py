@@ -11,8 +11,6 @@ from stoker.errors import BadData
 from stoker.statistics.compute import feature_name
 from stoker.statistics.expectations import is_integer
 
-__all__ = ["SCHEMA_FILE", "infer_schema", "read_schema", "write_schema"]
-
 SCHEMA_FILE = "schema.pbtxt"
 
 _MAX_DOMAIN = 100

@@ -8,8 +8,6 @@ from typing import Self
 import numpy as np
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
-__all__ = ["MAX_POINTS", "Distribution", "Moments", "Summary"]
-
 MAX_POINTS = 4096
 
 _Histogram = statistics_pb2.Histogram

@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
-__all__ = ["MEASURES", "Measure", "equal_width_histogram", "words_of"]
-
 Cell: TypeAlias = str | tuple[float, float]
 Counts: TypeAlias = dict[Cell, float]
 Stats: TypeAlias = statistics_pb2.FeatureNameStatistics

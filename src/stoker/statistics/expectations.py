@@ -10,8 +10,6 @@ from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.statistics.drift import words_of
 
-__all__ = ["Finding", "find_broken_expectations", "is_integer"]
-
 Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
 
 _TYPES = {

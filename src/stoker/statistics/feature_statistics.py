@@ -15,8 +15,6 @@ from tfx_bsl.sketches import KmvSketch, MisraGriesSketch
 from stoker.errors import BadData
 from stoker.statistics.distribution import Distribution, Moments
 
-__all__ = ["FeatureCounts", "StatisticsOptions"]
-
 _FeatureStats = statistics_pb2.FeatureNameStatistics
 _NOT_TEXT = "__BYTES_VALUE__"
 _TOO_LONG = "__LARGE_BYTES__"

@@ -8,8 +8,6 @@ from google.protobuf.message import DecodeError, Message
 
 from stoker.errors import BadData
 
-__all__ = ["read_message", "write_message"]
-
 _Kind = TypeVar("_Kind", bound=Message)
 
 

@@ -9,8 +9,6 @@ import time
 
 from stoker.storage.files import write_whole
 
-__all__ = ["FileDigests"]
-
 # A file that changed just before it was read may change again without its time moving on.
 _SETTLED_SECONDS = 2.0
 

@@ -7,8 +7,6 @@ import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
-__all__ = ["sync", "write_whole"]
-
 
 @contextlib.contextmanager
 def write_whole(path: str, *, replace: bool = True, durable: bool = True) -> Iterator[BinaryIO]:

@@ -15,8 +15,6 @@ from collections.abc import Iterator
 
 from stoker.storage.root import Root
 
-__all__ = ["empty_dir", "hold_dir", "hold_lock", "hold_run_lock", "is_dir_held", "is_locked"]
-
 _LOCK = "lock"
 _PATIENCE_SECONDS = 1.0
 

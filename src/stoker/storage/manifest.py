@@ -13,8 +13,6 @@ from typing import Self
 from stoker.storage.files import sync, write_whole
 from stoker.storage.root import manifest_file, output_dir
 
-__all__ = ["FileEntry", "Manifest", "describe", "find_problems", "seal"]
-
 # Columns beside the examples are a cache: they can be deleted, or made again, at any time.
 _CACHES = "columns/Split-*/*.arrow"
 

@@ -15,8 +15,6 @@
 import os
 from dataclasses import dataclass
 
-__all__ = ["Root", "manifest_file", "output_dir"]
-
 _VALUE = "value"
 
 

@@ -14,8 +14,6 @@ from typing import Any
 from stoker.patches.tensorflow_estimator import wrap_estimators
 from stoker.training.session import REPORT_SECONDS, Session, numbers
 
-__all__ = ["watch_estimators"]
-
 
 def watch_estimators(session: Session) -> contextlib.ExitStack:
     """Tell `session` about every training and evaluation, until what this returns is closed."""

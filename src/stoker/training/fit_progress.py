@@ -28,8 +28,6 @@ from stoker.training.resume.resumable_fit import (
 )
 from stoker.training.session import REPORT_SECONDS, Session, numbers
 
-__all__ = ["watch_fit"]
-
 _WRITE_SECONDS = 1.0
 _WAIT_SECONDS = 0.5
 _NUM_MARKS = 8

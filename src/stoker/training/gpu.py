@@ -5,8 +5,6 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
-__all__ = ["describe_idle_gpu", "idle_gpu"]
-
 _DRIVER = "/dev/nvidiactl"
 
 

@@ -8,8 +8,6 @@ The rest of the time the consumer was waiting.
 
 from typing import Any
 
-__all__ = ["InputWait", "waiting_share"]
-
 _INSIDE = ("_iterators", "_iterator", "_device_iterators")
 
 

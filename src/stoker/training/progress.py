@@ -17,8 +17,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-__all__ = ["Console", "describe", "live_line", "report", "set_sink"]
-
 Record = Mapping[str, Any]
 
 _DRAW_SECONDS = 0.1

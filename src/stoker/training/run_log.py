@@ -18,8 +18,6 @@ from typing import IO, Any
 from stoker.any_python.layout import METRICS_FILE
 from stoker.data.tfrecord import RecordWriter
 
-__all__ = ["RunLog"]
-
 _FLUSH_SECONDS = 0.5
 
 

@@ -9,8 +9,6 @@ from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.run_log import RunLog
 from stoker.user_code.fn_args import FnArgs
 
-__all__ = ["REPORT_SECONDS", "Session", "numbers"]
-
 REPORT_SECONDS = 0.2
 
 

@@ -11,8 +11,6 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["defer_stop", "is_stop_wanted", "raise_on_sigterm"]
-
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 

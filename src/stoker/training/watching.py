@@ -16,8 +16,6 @@ if TYPE_CHECKING:  # they need NumPy, which those who only declare a pipeline do
     from stoker.training.resume.custom_loop import LoopCheckpoint
     from stoker.training.session import Session
 
-__all__ = ["SWITCH", "checkpoint", "log_metrics", "watch"]
-
 SWITCH = "STOKER_WATCH"
 
 

@@ -15,17 +15,6 @@ from tensorflow_transform.analyzers import QuantilesCombiner, WeightedMeanAndVar
 
 from stoker.transform.internals import Ordering, means_per_token
 
-__all__ = [
-    "Accumulation",
-    "Combined",
-    "CombinedPerKey",
-    "Vocabulary",
-    "combine_per_key",
-    "is_mutual",
-    "merge_accumulators",
-    "merge_vocabularies",
-]
-
 Values = tuple[np.ndarray, ...]
 """The tensors that an analyzer reads, for one batch."""
 

@@ -43,8 +43,6 @@ from stoker.transform.passes import Dataset, Pass, gather
 from stoker.transform.pool import Pool
 from stoker.transform.tracing import Traced
 
-__all__ = ["Analysis", "beam_only"]
-
 Elements = list[Any]
 """What Beam would have in a collection."""
 Value = Callable[[], Elements]

@@ -22,8 +22,6 @@ from stoker.data.tfrecord import read_records, write_records
 from stoker.errors import BadData
 from stoker.transform.internals import PerKeyCoder, SketchCoder, per_key_parts
 
-__all__ = ["decode", "find_cache", "read_cached_records", "write_cache"]
-
 _MANIFEST = "MANIFEST"
 _FILE = "{}-00000-of-00001.gz"
 _FILES = "{}-*-of-*"

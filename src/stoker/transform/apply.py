@@ -18,8 +18,6 @@ from tfx_bsl.tfxio.tensor_adapter import TensorAdapter, TensorAdapterConfig
 
 from stoker.transform.internals import GraphOfTensorFlow1, inputs_of
 
-__all__ = ["LoadedGraph", "calls_python", "tensor_adapter"]
-
 
 def tensor_adapter(schema: schema_pb2.Schema, names: Set[str] | None = None) -> TensorAdapter:
     """What makes the tensors that the schema describes, or some of them, of a record batch."""

@@ -24,8 +24,6 @@ from stoker.transform.engine_choice import names_a_runner
 from stoker.transform.job import AnalyzedSplit, TransformJob
 from stoker.user_code.fingerprint import loaded_files
 
-__all__ = ["run_on_beam"]
-
 _IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
 
 

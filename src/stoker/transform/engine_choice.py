@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from stoker.any_python.processes import num_cpus
 
-__all__ = ["EngineChoice", "choose_engine", "names_a_runner"]
-
 _DIRECT_RUNNERS = frozenset({"directrunner", "switchingdirectrunner", "bundlebaseddirectrunner"})
 _BYTES_PER_PROCESS = 4 << 20  # below this, a second process costs more than it saves
 

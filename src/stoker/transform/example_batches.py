@@ -25,8 +25,6 @@ from stoker.data.row_batches import has_types
 from stoker.data.shards import Block, ShardWriter, pack
 from stoker.data.tfrecord import is_gzip, read_records
 
-__all__ = ["read_sample", "read_share", "write_share"]
-
 _BATCH_ROWS = 4096
 _BUFFER_BYTES = 8 << 20
 _PREFIX = "transformed_examples"

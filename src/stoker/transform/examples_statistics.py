@@ -24,8 +24,6 @@ from stoker.statistics.expectations import Finding
 from stoker.transform.example_batches import read_sample
 from stoker.transform.job import TransformJob
 
-__all__ = ["StatsType", "find_anomalies", "update_options", "write_all_statistics"]
-
 SCHEMA_FILE = "Schema.pbtxt"
 MAX_ROWS = 100_000
 

@@ -13,23 +13,6 @@ from tensorflow_transform.analyzers import _QuantilesSketchCacheCoder, _VocabOrd
 from tensorflow_transform.beam import analyzer_impls, impl
 from tensorflow_transform.saved.saved_transform_io_v2 import SavedModelLoader
 
-__all__ = [
-    "GraphOfTensorFlow1",
-    "Ordering",
-    "PerKeyCoder",
-    "SketchCoder",
-    "TensorBinding",
-    "bind_tensors_of_tensorflow_1",
-    "count_and_token",
-    "inputs_of",
-    "joined_boundaries",
-    "means_per_token",
-    "mutual_information",
-    "per_key_parts",
-    "tensors_by_name",
-    "transformed_metadata",
-]
-
 Ordering = _VocabOrderingType
 """What a vocabulary is ordered by."""
 

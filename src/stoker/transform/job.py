@@ -10,8 +10,6 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 
 from stoker.data.input_files import matching_files
 
-__all__ = ["AnalyzedSplit", "TransformJob"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzedSplit:

@@ -9,8 +9,6 @@ import pyarrow.compute as pc
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tensorflow_transform import impl_helper
 
-__all__ = ["ColumnsFromTensors"]
-
 
 class ColumnsFromTensors:
     """Makes a column for each feature of the transformed schema.

@@ -14,8 +14,6 @@ from stoker.transform.accumulate import Accumulation
 from stoker.transform.apply import LoadedGraph, calls_python
 from stoker.transform.pool import Pool
 
-__all__ = ["Dataset", "Pass", "Read", "gather"]
-
 Elements = list[Any]
 
 

@@ -8,8 +8,6 @@ from typing import Any, Self, TypeVar
 from stoker.any_python.processes import Child, ProcessDied, ProcessRaised, may_fork
 from stoker.errors import StepFailed
 
-__all__ = ["Pool"]
-
 _Result = TypeVar("_Result")
 
 

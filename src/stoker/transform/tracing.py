@@ -15,8 +15,6 @@ from tensorflow_transform import analyzer_nodes, impl_helper, nodes, tf2_utils
 
 from stoker.transform.apply import tensor_adapter
 
-__all__ = ["PreprocessingFn", "Traced", "trace"]
-
 PreprocessingFn = Callable[[Any], Any]
 """Raw tensors by name to transformed tensors by name."""
 

@@ -14,8 +14,6 @@ from stoker.data.tfrecord import write_records
 from stoker.transform.accumulate import is_mutual, merge_vocabularies
 from stoker.transform.internals import count_and_token, mutual_information
 
-__all__ = ["merge", "order", "prune", "size", "write"]
-
 Entry = tuple[Any, Any]
 """A token after what it is ordered by: its frequency, or information and frequency."""
 

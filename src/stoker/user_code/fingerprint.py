@@ -8,8 +8,6 @@ from stoker.any_python import modules
 from stoker.dsl.definitions import definition_in
 from stoker.user_code.imports import scan
 
-__all__ = ["definition_source", "files_of", "loaded_files"]
-
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "tfx"))
 

@@ -15,8 +15,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 
 from stoker.any_python.modules import is_installed, package_of
 
-__all__ = ["ModuleImports", "find_module", "import_statements", "scan"]
-
 _OURS = frozenset({"stoker", "tfx"})
 _STANDARD = sys.stdlib_module_names | {"__main__"}
 

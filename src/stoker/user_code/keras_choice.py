@@ -15,8 +15,6 @@ from typing import Literal
 from stoker.task import ProcessNeeds
 from stoker.user_code.imports import ModuleImports, import_statements, scan
 
-__all__ = ["KERAS_VARIABLE", "choose_keras", "users_environ", "uses_keras_2", "wrong_keras_hint"]
-
 KERAS_VARIABLE = "TF_USE_LEGACY_KERAS"
 _BACKEND_VARIABLE = "KERAS_BACKEND"
 _MEANS_LEGACY = ("1", "true", "True")  # as TensorFlow reads it

@@ -13,8 +13,6 @@ from typing import Any
 from stoker.task import Cluster, ProcessNeeds, Workers
 from stoker.user_code.imports import scan
 
-__all__ = ["cluster_for"]
-
 _ALL_REDUCE = frozenset(
     {"MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy", "multi_worker_mirrored"}
 )

@@ -16,8 +16,6 @@ from stoker.user_code.fn_args import FnArgs
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["WarmStart", "warm_start"]
-
 Vocabulary = Sequence[bytes]
 Vocabularies = Mapping[str, "str | tuple[Sequence[str | bytes], Sequence[str | bytes]]"]
 

@@ -9,8 +9,6 @@ from tensorflow_metadata.proto.v0 import statistics_pb2
 
 from stoker.views.table import readable_number
 
-__all__ = ["curves_chart", "histogram_chart", "words_chart"]
-
 _WIDTH, _HEIGHT = 320, 90
 _ROW = 18
 _LABEL = 120

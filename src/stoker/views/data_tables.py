@@ -20,15 +20,6 @@ from stoker.statistics.data_schema import read_schema
 from stoker.statistics.drift import equal_width_histogram
 from stoker.views.table import CELL_WIDTH, Table, readable_number, shorten
 
-__all__ = [
-    "Detail",
-    "anomalies_tables",
-    "examples_tables",
-    "read_split_statistics",
-    "schema_tables",
-    "statistics_tables",
-]
-
 Statistics: TypeAlias = statistics_pb2.DatasetFeatureStatisticsList
 
 _NUM_VALUES = 5

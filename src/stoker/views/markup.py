@@ -7,20 +7,6 @@ from html import escape
 from stoker.views.style import PAGE_STYLE, STYLE
 from stoker.views.table import Table
 
-__all__ = [
-    "Html",
-    "assign_colours",
-    "card",
-    "cards",
-    "frame",
-    "heading",
-    "key",
-    "legend",
-    "page",
-    "subheading",
-    "table_view",
-]
-
 _NUM_COLOURS = 4
 
 

@@ -16,25 +16,6 @@ from stoker.evaluation.summary import failures, metrics_table
 from stoker.views.data_tables import Detail
 from stoker.views.table import Table, readable_number, readable_size, shorten
 
-__all__ = [
-    "CURVE_COLUMNS",
-    "REPORTS",
-    "SIGNATURES",
-    "VERDICTS",
-    "Curves",
-    "curves_tables",
-    "evaluation_tables",
-    "formats_tables",
-    "hyperparameters_tables",
-    "read_curves",
-    "signatures_tables",
-    "summarize_curve",
-    "trials_tables",
-    "value_tables",
-    "verdict_on",
-    "verdict_tables",
-]
-
 REPORTS = "rewriting"
 """The custom property of a Model with the reports on its formats, by name."""
 SIGNATURES = "signatures"

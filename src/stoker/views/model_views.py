@@ -28,15 +28,6 @@ from stoker.views.model_tables import (
 )
 from stoker.views.table import Table, readable_size
 
-__all__ = [
-    "evaluation_view",
-    "facts_view",
-    "files_view",
-    "model_view",
-    "training_view",
-    "verdict_view",
-]
-
 _NUM_FILES = 12
 _BAR_EMS = 6
 _NOT_FACTS = (SIGNATURES, REPORTS, "content_digest", "blessed")

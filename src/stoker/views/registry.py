@@ -30,8 +30,6 @@ from stoker.views.markup import frame, heading, page, table_view
 from stoker.views.statistics_view import statistics_view
 from stoker.views.table import Table, readable_path
 
-__all__ = ["VIEWS", "View", "html_page", "html_view", "preview"]
-
 _IN_A_TERMINAL = Detail()
 _ON_A_PAGE = Detail(num_examples=8, width=160)
 

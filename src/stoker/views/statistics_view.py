@@ -15,8 +15,6 @@ from stoker.views.data_tables import read_split_statistics
 from stoker.views.markup import assign_colours, card, cards, key, legend
 from stoker.views.table import Table, readable_number
 
-__all__ = ["statistics_view"]
-
 Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How views look: one style for notebooks and pages, in light and in dark."""
 
-__all__ = ["PAGE_STYLE", "STYLE"]
-
 _LIGHT = """--ink: #1c2430; --soft: #5b6675; --line: #dde2e8; --paper: #ffffff; --card: #f7f8fa;
   --good: #1f7a4d; --bad: #b3372f;
   --split-0: #2f6fde; --split-1: #e08a1e; --split-2: #2a9d6f; --split-3: #b0489c;"""

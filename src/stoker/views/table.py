@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["CELL_WIDTH", "Table", "readable_number", "readable_path", "readable_size", "shorten"]
-
 CELL_WIDTH = 40
 """How many characters of a long text a terminal shows."""
 

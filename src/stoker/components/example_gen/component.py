@@ -19,18 +19,6 @@ from stoker.components.example_gen.spans import check_patterns, check_range, cho
 from stoker.dsl.proto import example_gen_pb2, range_config_pb2
 from stoker.errors import BadData
 
-__all__ = [
-    "FORMATS",
-    "CsvExampleGen",
-    "FileBasedExampleGen",
-    "FileBasedExampleGenSpec",
-    "ImportExampleGen",
-    "JsonExampleGen",
-    "ParquetExampleGen",
-    "output_split_names",
-    "parse_range",
-]
-
 _EXECUTORS = "stoker.components.example_gen.executor"
 _PAYLOADS = (example_gen_pb2.FORMAT_TF_EXAMPLE, example_gen_pb2.FORMAT_PROTO)
 

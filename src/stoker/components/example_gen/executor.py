@@ -23,8 +23,6 @@ from stoker.dsl.proto import example_gen_pb2
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
 
-__all__ = ["CsvExecutor", "ImportExecutor", "JsonExecutor", "ParquetExecutor"]
-
 Blocks = Iterator[Callable[[], Block]]
 
 _KEY_TYPES = [pa.large_list(pa.int64()), pa.large_list(pa.large_binary())]

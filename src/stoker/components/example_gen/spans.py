@@ -18,8 +18,6 @@ from stoker.dsl.proto.example_gen_pb2 import Input
 from stoker.dsl.proto.range_config_pb2 import RangeConfig
 from stoker.errors import BadData
 
-__all__ = ["Chosen", "check_patterns", "check_range", "choose"]
-
 _WORD = re.compile(r"\{(SPAN|VERSION|YYYY|MM|DD)(?::(\d+))?\}")
 _DATE = ("YYYY", "MM", "DD")
 _DIGITS = {"YYYY": "4", "MM": "2", "DD": "2"}

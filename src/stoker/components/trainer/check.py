@@ -25,8 +25,6 @@ from stoker.errors import ModelRejected
 if TYPE_CHECKING:
     from stoker.models.check import CheckedModel
 
-__all__ = ["ModelCheck", "eval_splits"]
-
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
 _PARTS = {"assets", "assets.extra", "variables"}
 

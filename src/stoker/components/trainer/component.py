@@ -21,8 +21,6 @@ from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.models.rewriting.targets import check_targets
 from stoker.task import Workers
 
-__all__ = ["Trainer", "TrainerSpec"]
-
 _EXECUTORS = "stoker.components.trainer.executor:"
 _CHECK = "stoker.components.trainer.check:ModelCheck"
 _REWRITE = "stoker.components.trainer.rewrite:Rewrite"

@@ -11,8 +11,6 @@ from stoker.training import watch
 from stoker.user_code.fn_args import FnArgs, get_trainer_fn_args
 from stoker.user_code.loader import load_module_file
 
-__all__ = ["Executor", "GenericExecutor", "TrainerFnArgs"]
-
 TrainerFnArgs = FnArgs
 
 

@@ -11,8 +11,6 @@ from stoker.components.rewriter import eval_files
 from stoker.components.trainer.check import eval_splits
 from stoker.models.rewriting.targets import TARGETS, rewrite_all
 
-__all__ = ["Rewrite"]
-
 
 class Rewrite(dsl.BaseExecutor):
     """Rewrites the model that was trained, in a fresh process and before it is published."""

@@ -14,8 +14,6 @@ from stoker.artifacts import (
 )
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
 
-__all__ = ["Transform", "TransformSpec"]
-
 _STATISTICS = (
     "pre_transform_schema",
     "pre_transform_stats",

@@ -17,8 +17,6 @@ from stoker.transform.job import TransformJob
 if TYPE_CHECKING:
     from stoker.transform.local_engine import Pool, Traced
 
-__all__ = ["Executor"]
-
 _ENGINE = os.path.dirname(os.path.abspath(stoker.transform.__file__))
 
 

@@ -20,8 +20,6 @@ from stoker.storage.manifest import describe
 from stoker.transform.job import AnalyzedSplit, TransformJob
 from stoker.user_code.loader import load_dotted, load_function
 
-__all__ = ["make_job"]
-
 Artifacts = Mapping[str, Sequence[Artifact]]
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from stoker.errors import StokerError
 
-__all__ = ["Interpreter", "find_python", "find_uv", "inspect_python", "scrub"]
-
 # What is meant for our own Python and its TensorFlow. TensorFlow 2 sets TF2_BEHAVIOR when it is
 # imported, and TensorFlow 1.15 would run eagerly under it.
 _NOT_FOR_OTHERS = ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS", "KERAS_BACKEND", "VIRTUAL_ENV")

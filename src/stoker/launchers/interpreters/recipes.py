@@ -10,8 +10,6 @@ import hashlib
 import os
 from dataclasses import dataclass
 
-__all__ = ["RECIPES", "Recipe"]
-
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 

@@ -24,8 +24,6 @@ from stoker.launchers.interpreters.finding import (
 from stoker.launchers.interpreters.recipes import RECIPES, Recipe
 from stoker.storage.locks import hold_lock
 
-__all__ = ["Venv", "create", "find", "home", "list_venvs", "remove", "resolve"]
-
 _MADE = "made"
 _OLDEST = (3, 7)
 _LAST_LINES = 15

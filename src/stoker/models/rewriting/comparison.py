@@ -18,8 +18,6 @@ import numpy as np
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
 
-__all__ = ["TOLERANCES", "Difference", "largest_difference", "milliseconds", "size_of"]
-
 TOLERANCES: Mapping[str, float] = {
     # The same arithmetic in another order.
     "float32": 1e-4,

@@ -24,17 +24,6 @@ from stoker.models.rewriting.report import Report
 from stoker.models.rewriting.sample import Sample, draw, draw_if_fitting
 from stoker.models.rewriting.signature import load_signature
 
-__all__ = [
-    "Conversion",
-    "NotRun",
-    "Runtime",
-    "UnsupportedOps",
-    "convert",
-    "prepare",
-    "prove",
-    "silence",
-]
-
 
 class Runtime(abc.ABC):
     """A rewritten model, loaded by what will run it."""

@@ -9,8 +9,6 @@ from typing import Any, Self
 
 from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
 
-__all__ = ["RewritingExporter", "rewrite_saved_model"]
-
 
 def rewrite_saved_model(
     src: str,

@@ -18,8 +18,6 @@ import tensorflow as tf
 
 from stoker.models.saved_model import read_parser
 
-__all__ = ["Border", "Cut", "find_cut"]
-
 _FOREIGN_TYPES = (tf.string, tf.resource, tf.variant)
 _FOREIGN_PREFIXES = ("Sparse", "Ragged", "ParseExample", "ParseSingleExample")
 _ARITHMETIC = {"Add", "AddV2", "Div", "DivNoNan", "Log", "Log1p", "Mul", "RealDiv", "Sub"}

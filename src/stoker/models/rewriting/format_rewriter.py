@@ -18,8 +18,6 @@ from stoker.models.rewriting.conversion import Conversion, NotRun, Runtime, conv
 from stoker.models.rewriting.report import Report
 from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
 
-__all__ = ["FormatRewriter"]
-
 
 class FormatRewriter(BaseRewriter):
     """Converts one signature of a SavedModel.

@@ -12,8 +12,6 @@ import tensorflow as tf
 
 from stoker.models.saved_model import read_constant
 
-__all__ = ["spell_out_one_hot"]
-
 
 def spell_out_one_hot(graph: Any) -> None:
     """Replace the OneHot nodes of a GraphDef whose positions come last, and are 0 or 1."""

@@ -20,8 +20,6 @@ from stoker.models.rewriting.format_rewriter import FormatRewriter
 from stoker.models.rewriting.rewriter import ModelDescription, ModelType
 from stoker.models.serving_model import first_line
 
-__all__ = ["ONNXRewriter"]
-
 _OPSET = 18
 _PACKAGES = ("onnx", "onnxruntime", "tf2onnx")
 

@@ -20,8 +20,6 @@ from stoker.models.rewriting.cut import Border, Cut, find_cut
 from stoker.models.rewriting.one_hot import spell_out_one_hot
 from stoker.models.rewriting.signature import FlatSignature, flatten
 
-__all__ = ["Input", "PlainModel", "make_plain"]
-
 _WRITE_ONE = (
     "Save the model with a second signature that takes those tensors, and name it: "
     "signature_key in a rewriter, signature in a Rewriter step, --signature on the command line."

@@ -6,8 +6,6 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-__all__ = ["REPORT_FILE", "Report"]
-
 REPORT_FILE = "rewriting.json"
 
 

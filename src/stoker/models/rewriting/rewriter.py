@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from stoker.errors import RewriteFailed
 
-__all__ = ["BaseRewriter", "ModelDescription", "ModelType", "leave_nothing_on_failure"]
-
 
 class ModelType(enum.Enum):
     """The formats that rewriters read and write."""

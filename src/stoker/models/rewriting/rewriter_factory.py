@@ -7,8 +7,6 @@ from typing import Any
 from stoker.models.rewriting.rewriter import BaseRewriter
 from stoker.models.rewriting.targets import TARGETS
 
-__all__ = ["ONNX_REWRITER", "TFJS_REWRITER", "TFLITE_REWRITER", "create_rewriter"]
-
 TFLITE_REWRITER = "TFLiteRewriter"
 TFJS_REWRITER = "TFJSRewriter"
 ONNX_REWRITER = "ONNXRewriter"

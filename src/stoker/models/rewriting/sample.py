@@ -19,8 +19,6 @@ from stoker.models.rewriting.signature import FlatSignature
 from stoker.models.saved_model import Signature
 from stoker.models.serving_model import CALL_ERRORS, first_line
 
-__all__ = ["Sample", "draw", "draw_if_fitting"]
-
 _NUM_EXAMPLES = 500
 _NUM_MADE_UP = 64
 _OPEN_SIZE = 4

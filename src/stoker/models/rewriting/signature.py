@@ -10,8 +10,6 @@ from stoker.models.inputs import Arrays
 from stoker.models.saved_model import choose_graph, read_graphs
 from stoker.models.serving_model import LOAD_ERRORS, ServingModel, first_line
 
-__all__ = ["FlatSignature", "flatten", "load_signature"]
-
 
 class FlatSignature:
     """A loaded signature, also as one flat graph: constants for variables, and no calls."""

@@ -15,8 +15,6 @@ from stoker.models.rewriting.rewriter import (
     leave_nothing_on_failure,
 )
 
-__all__ = ["TARGETS", "Target", "check_targets", "rewrite", "rewrite_all"]
-
 _TFLITE = "stoker.models.rewriting.tflite_rewriter:TFLiteRewriter"
 _TFJS = "stoker.models.rewriting.tfjs_rewriter:TFJSRewriter"
 _ONNX = "stoker.models.rewriting.onnx_rewriter:ONNXRewriter"

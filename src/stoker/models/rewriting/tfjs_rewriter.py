@@ -22,8 +22,6 @@ from stoker.models.rewriting.rewriter import ModelType
 from stoker.models.rewriting.tfjs_runtime import VERSION, find_runtime
 from stoker.patches import tensorflowjs
 
-__all__ = ["TFJSRewriter"]
-
 _ENVIRONMENT = "tfjs"
 _UNSUPPORTED = re.compile(r"Unsupported Ops.*\n(.+)")
 

@@ -16,8 +16,6 @@ from stoker.launchers.interpreters import home
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import NotRun, Runtime
 
-__all__ = ["VERSION", "find_runtime"]
-
 _PACKAGE = "@tensorflow/tfjs"
 VERSION = "4.22.0"
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tfjs_run.cjs")

@@ -18,8 +18,6 @@ from stoker.models.rewriting.rewriter import ModelDescription, ModelType
 from stoker.models.rewriting.tflite_runtime import LiteRT, add_metadata
 from stoker.models.serving_model import CALL_ERRORS, first_line
 
-__all__ = ["TFLiteRewriter"]
-
 # TFX's tests replace this name, and those of some functions below.
 _TFLiteConverter = tf.lite.TFLiteConverter
 

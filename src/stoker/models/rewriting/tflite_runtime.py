@@ -12,8 +12,6 @@ from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import Runtime
 from stoker.models.rewriting.plain import PlainModel
 
-__all__ = ["METADATA", "LiteRT", "add_metadata"]
-
 METADATA = "stoker"
 """The name of the metadata entry that says what a file takes and gives, as JSON."""
 

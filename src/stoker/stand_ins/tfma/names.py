@@ -15,8 +15,6 @@ from stoker.errors import MissingPart
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.patches.tensorflow_model_analysis import add_names
 
-__all__ = ["HOMES", "RESULT_NAMES", "find_name", "provide_tfma"]
-
 HOMES = {
     "export": "stoker.any_python.eval_export",
     "view": "stoker.stand_ins.tfma.view",

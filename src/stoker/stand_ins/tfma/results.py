@@ -18,14 +18,6 @@ from stoker.evaluation.results import (
 )
 from stoker.evaluation.slices import SliceKey
 
-__all__ = [
-    "EvalResult",
-    "SlicedMetrics",
-    "load_eval_result",
-    "load_metrics",
-    "load_validation_result",
-]
-
 Values = dict[str, dict[str, Any]]
 """Metrics by name: {"auc": {"doubleValue": 0.7}}."""
 

@@ -11,15 +11,6 @@ from typing import Any
 
 from stoker.errors import MissingPart
 
-__all__ = [
-    "EXTENSIONS",
-    "MODULES",
-    "PLACEHOLDERS",
-    "missing",
-    "missing_extension",
-    "missing_module",
-]
-
 Advice = Mapping[str, str]
 
 _VALIDATED = "Use Evaluator, with thresholds in its eval_config and a baseline_model."

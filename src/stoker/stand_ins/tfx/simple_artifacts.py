@@ -3,8 +3,6 @@
 
 from stoker.artifacts import Artifact, SystemType
 
-__all__ = ["Dataset", "File", "Metrics", "Statistics"]
-
 
 class File(Artifact):
     """One file."""

@@ -13,8 +13,6 @@ import numpy as np
 
 from stoker.training.resume.plain_values import Arrays, NotPlain, as_plain, from_plain
 
-__all__ = ["read_callbacks", "set_callbacks"]
-
 _NOT_STATE = {"model", "params", "validation_data"}
 _COMPARES = "monitor_op is set"
 """Callbacks of Keras 3 choose late whether less is better, and turn the sign of a number then."""

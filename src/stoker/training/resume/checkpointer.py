@@ -32,8 +32,6 @@ from stoker.training.resume.variables import (
 from stoker.training.stopping import is_stop_wanted
 from stoker.user_code.fingerprint import loaded_files
 
-__all__ = ["SECONDS", "Checkpointer", "digest_file", "prepare_to_resume"]
-
 SECONDS = "STOKER_CHECKPOINT_SECONDS"
 
 

@@ -21,8 +21,6 @@ import numpy as np
 
 from stoker.storage.files import write_whole
 
-__all__ = ["Checkpoint", "CheckpointSchedule", "CheckpointStore", "draw_seed"]
-
 Arrays = dict[str, np.ndarray]
 
 _RECORD = "record"

@@ -8,8 +8,6 @@ from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.resume.variables import variables_of
 from stoker.training.stopping import defer_stop, is_stop_wanted
 
-__all__ = ["LoopCheckpoint"]
-
 
 class LoopCheckpoint:
     """How far a loop is: `step` when it begins, and saved by `save_if_due` now and then."""

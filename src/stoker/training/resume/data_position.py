@@ -11,8 +11,6 @@ from typing import Any
 
 from stoker.data.provenance import is_from_accessor, passes_over
 
-__all__ = ["DataPasses", "why_it_restarts"]
-
 _REPEATABLE = {
     *("AssertCardinality", "Batch", "Cache", "Concatenate", "Enumerate", "Filter", "Map"),
     *("Options", "PaddedBatch", "ParallelBatch", "ParallelMap", "Prefetch", "Rebatch", "Repeat"),

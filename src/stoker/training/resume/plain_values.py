@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Arrays", "NotPlain", "as_plain", "from_plain"]
-
 Arrays = dict[str, np.ndarray]
 
 

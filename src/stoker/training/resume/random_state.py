@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["read_random_state", "set_random_state"]
-
 
 def read_random_state() -> dict[str, Any]:
     """The state of Python's, NumPy's, TensorFlow's and Keras's generators, as plain values."""

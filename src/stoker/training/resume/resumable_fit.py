@@ -30,8 +30,6 @@ from stoker.training.resume.plain_values import Arrays
 from stoker.training.resume.variables import variables_of
 from stoker.training.stopping import defer_stop, is_stop_wanted
 
-__all__ = ["KERAS", "FitCheckpoints", "FitHadEnded", "Place", "ResumableFit", "resume_fit"]
-
 KERAS: Mapping[int, Any] = {2: keras_2, 3: keras_3}
 """What is changed of each version."""
 

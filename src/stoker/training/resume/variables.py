@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OtherVariables", "num_bytes", "read_variables", "set_variables", "variables_of"]
-
 _KEY = "variable"
 
 

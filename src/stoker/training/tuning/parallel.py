@@ -32,8 +32,6 @@ from stoker.training.tuning.search import (
     make_tuner,
 )
 
-__all__ = ["search_in_parallel"]
-
 _LOOPBACK = "127.0.0.1"
 _IDLE_SECONDS = 0.05
 

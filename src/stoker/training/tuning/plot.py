@@ -7,8 +7,6 @@ from html import escape
 
 from stoker.training.tuning.trials import Search, Trial, shown
 
-__all__ = ["page"]
-
 _WIDTH, _HEIGHT = 720, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 20, 50
 _NUM_TICKS = 5

@@ -16,14 +16,6 @@ from stoker.training.tuning.trials import Search, Trial, describe, failures_in_a
 from stoker.user_code.fn_args import FnArgs
 from stoker.user_code.loader import load_function
 
-__all__ = [
-    "SearchJob",
-    "Watched",
-    "check_outcome",
-    "make_tuner",
-    "search_here",
-]
-
 _NAMELESS = "default_objective"
 """What KerasTuner calls an objective that was not given."""
 

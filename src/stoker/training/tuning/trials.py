@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Search", "Trial", "describe", "failures_in_a_row", "rows", "shown", "table"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
