@@ -15,6 +15,12 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping
 
+__all__ = [
+    "EvalInputReceiver",
+    "build_parsing_eval_input_receiver_fn",
+    "export_eval_savedmodel",
+]
+
 _LAYOUT = "0.46.0"
 
 

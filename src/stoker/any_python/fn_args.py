@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, NamedTuple
 
+__all__ = ["DataAccessor", "FnArgs"]
+
 
 class DataAccessor(NamedTuple):
     """Ways to read examples, whatever way they are stored."""
