@@ -30,7 +30,7 @@ def test_a_worker_sees_the_flags_that_its_own_files_define(write, run_python, tm
         f"""
         import json
         from stoker.any_python.flags import take_over_flags
-        from stoker.user_code.loader import load_object
+        from stoker.any_python.modules import load_object
         take_over_flags(json.load(open({str(sent)!r})))
         for _ in range(2):
             values = load_object({str(step) + ":values"!r})()
@@ -50,7 +50,7 @@ def test_flags_of_a_module_file_that_is_loaded_later_are_filled_in_too(write, ru
     run_python(
         f"""
         from stoker.any_python.flags import take_over_flags
-        from stoker.user_code.loader import load_function
+        from stoker.any_python.modules import load_function
         take_over_flags({{'rows': ['--rows=7']}})
         assert load_function({str(first)!r})() is True
         assert load_function({str(second)!r})() == 7

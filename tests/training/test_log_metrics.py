@@ -3,14 +3,14 @@ import json
 
 import pytest
 
-from stoker.training import log_metrics, watch, watching
+from stoker.training import log_metrics, session, watch
 from stoker.user_code.fn_args import FnArgs
 
 
 @pytest.fixture(autouse=True)
 def fresh_state(monkeypatch):
-    monkeypatch.setattr(watching, "_state", watching._State())
-    monkeypatch.delenv(watching.SWITCH, raising=False)
+    monkeypatch.setattr(session, "_state", session._State())
+    monkeypatch.delenv(session.SWITCH, raising=False)
 
 
 def test_a_loop_of_ones_own_writes_the_same_file_and_reports(tmp_path):

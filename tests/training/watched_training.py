@@ -14,9 +14,9 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1" if WAY == "keras2" else "0"
 
 import tensorflow as tf  # noqa: E402
 
+from stoker.runner.console import Console  # noqa: E402
 from stoker.training import log_metrics, watch  # noqa: E402
 from stoker.training.fit_progress import _FitProgress, _make_callback  # noqa: E402
-from stoker.training.progress import Console  # noqa: E402
 from stoker.training.session import Session  # noqa: E402
 from stoker.user_code.fn_args import FnArgs  # noqa: E402
 

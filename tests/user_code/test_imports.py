@@ -160,7 +160,8 @@ def test_reading_imports_loads_no_tensorflow(write, run_python):
         f"""
         import os, sys
         from stoker.patches.tensorflow_transform import tolerate_pop
-        from stoker.user_code import imports, keras_choice, loader
+        from stoker.any_python import modules
+        from stoker.user_code import imports, keras_choice
         imports.scan({str(module)!r})
         assert keras_choice.choose_keras({str(module)!r}, environ=os.environ).tensorflow
         tolerate_pop()

@@ -17,7 +17,7 @@ import os
 import socket
 import sys
 import threading
-from typing import Any, NamedTuple, NoReturn, Sequence
+from typing import Any, Callable, NamedTuple, NoReturn, Sequence
 
 from .processes import fork
 
@@ -78,6 +78,21 @@ def fork_worker(request: Request, inherited: Sequence[int]) -> int:
         os.close(fd)
     os.write(request.exit_pipe, f"{pid}\n".encode())
     return pid
+
+
+class _Sink:
+    send: Callable[[dict[str, Any]], None] | None = None
+
+
+def set_sink(sink: Callable[[dict[str, Any]], None] | None) -> None:
+    """Say where this process's reports go; with None, nowhere."""
+    _Sink.send = sink
+
+
+def report(record: dict[str, Any]) -> None:
+    """Tell the runner of progress, or of something to warn about."""
+    if _Sink.send:
+        _Sink.send(record)
 
 
 class Channel:

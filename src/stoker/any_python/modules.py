@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the user's module, with what lies beside it importable, and finds the function in it.
+"""Loads what a user wrote into this process: a module file, a function, a pipeline's classes.
 
 What the user's own code raises while it loads passes through untouched.
 """
@@ -22,11 +22,14 @@ from .flags import fill_in_flags
 PIPELINE_MODULE = "__stoker_main__"
 """The name under which a worker loads a pipeline file."""
 
+_pipeline_files: dict[str, ModuleType] = {}
+"""The pipeline files that this process has loaded: each is loaded once."""
+
 _OURS = ("stoker", "tfx")
 _STANDARD_LIBRARY = str(sysconfig.get_path("stdlib")) + os.sep
 
 
-def load_module_file(path: str) -> ModuleType:
+def load_module_file(path: str | os.PathLike[str]) -> ModuleType:
     """The module in a file, with what lies beside it importable.
 
     A file in a package gets its dotted name there, and its relative imports work.
@@ -34,6 +37,7 @@ def load_module_file(path: str) -> ModuleType:
     file = os.path.abspath(path)
     if not os.path.isfile(file):
         raise ValueError(f"There is no module file {file}. Check module_file.")
+    importlib.invalidate_caches()  # the fork server may have looked there before the file was
     root, dotted_name = package_of(file)
     put_first_on_sys_path(os.path.dirname(file), root)
     if "." in dotted_name and _is_free(dotted_name.partition(".")[0], root):
@@ -46,9 +50,7 @@ def load_module_file(path: str) -> ModuleType:
 
 
 def load_named(
-    parameters: Mapping[str, Any],
-    names: Sequence[str],
-    load: Callable[[str], ModuleType] = load_module_file,
+    parameters: Mapping[str, Any], names: Sequence[str]
 ) -> tuple[str, Callable[..., Any]]:
     """The user's function and which of `names` it is: at a dotted path, or in module_file."""
     for name in names:
@@ -57,7 +59,7 @@ def load_named(
     module_file = parameters.get("module_file")
     if not module_file:
         raise ValueError(f"The step needs a module_file, or a dotted {' or '.join(names)}.")
-    return find_function(load(module_file), names, module_file)
+    return find_function(load_module_file(module_file), names, module_file)
 
 
 def find_function(
@@ -84,6 +86,61 @@ def load_dotted(path: str) -> Callable[..., Any]:
     if not hasattr(module, name):
         raise ValueError(f"{module_name} defines no {name}; {_describe_content(module)}")
     return _check_callable(getattr(module, name), path)
+
+
+def load_function(
+    module_file: str | os.PathLike[str] | None = None,
+    path: str | None = None,
+    names: Sequence[str] = ("run_fn",),
+) -> Callable[..., Any]:
+    """The user's function: the first of `names` in `module_file`, or the one at a dotted `path`."""
+    if (module_file is None) == (path is None):
+        raise ValueError(
+            f"Give either a module file or a dotted function, got module_file={module_file!r} and "
+            f"path={path!r}."
+        )
+    if path is not None:
+        return load_dotted(path)
+    assert module_file is not None
+    _, function = find_function(load_module_file(module_file), names, os.fspath(module_file))
+    return function
+
+
+def load_object(reference: str) -> Any:
+    """What `package.module:Name` or `/path/of/file.py:Name` names.
+
+    A file is a pipeline file: it is loaded once, and not at all where it is the program that runs;
+    its main guard does not run.
+    """
+    place, colon, name = reference.rpartition(":")
+    if not colon or not place or not name:
+        raise ValueError(f"{reference!r} should be 'package.module:Name' or '/path/file.py:Name'.")
+    is_file = os.path.isabs(place) or place.endswith(".py")
+    found: Any = _load_pipeline_file(place) if is_file else importlib.import_module(place)
+    fill_in_flags()
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ValueError(
+                f"{place} defines no {name}. A step's function or class has to be defined at the "
+                "top level of its file, not under the main guard."
+            )
+        found = getattr(found, part)
+    return found
+
+
+def _load_pipeline_file(path: str) -> ModuleType:
+    file = os.path.abspath(path)
+    program = sys.modules["__main__"]
+    if os.path.abspath(getattr(program, "__file__", None) or os.devnull) == file:
+        return program
+    if file not in _pipeline_files:
+        if not os.path.isfile(file):
+            raise ValueError(f"There is no pipeline file {file}.")
+        put_first_on_sys_path(os.path.dirname(file))
+        count = len(_pipeline_files)
+        name = f"{PIPELINE_MODULE}{count}" if count else PIPELINE_MODULE
+        _pipeline_files[file] = execute_file(name, file)
+    return _pipeline_files[file]
 
 
 def package_of(module_file: str | os.PathLike[str]) -> tuple[str, str]:

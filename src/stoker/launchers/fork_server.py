@@ -18,14 +18,13 @@ import threading
 import warnings
 from typing import NoReturn
 
-from stoker.any_python.channel import Channel, Request, fork_worker, receive_request
+from stoker.any_python.channel import Channel, Request, fork_worker, receive_request, set_sink
 from stoker.any_python.logs import hush_libraries
 from stoker.any_python.processes import has_run_an_op, wait_for_exit
 from stoker.launchers.worker import execute
 from stoker.patches.tensorflow_transform import tolerate_pop
 from stoker.patches.tf_keras import alias_keras, prepare_keras
 from stoker.task import Outcome, ProcessNeeds, Task
-from stoker.training.progress import set_sink
 from stoker.training.stopping import is_stop_wanted, raise_on_sigterm
 
 

@@ -14,8 +14,8 @@ import threading
 import time
 from typing import Any
 
+from stoker.any_python.channel import report
 from stoker.task import Member, ProcessNeeds
-from stoker.training.progress import report
 
 HEARTBEAT = "heartbeat"
 BEAT_SECONDS = 1.0

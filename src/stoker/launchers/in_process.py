@@ -5,11 +5,12 @@ import os
 import sys
 from collections.abc import Iterable
 
+from stoker.any_python.channel import set_sink
 from stoker.launchers import Watcher
 from stoker.launchers.fork_server import prepare
 from stoker.launchers.worker import execute
 from stoker.task import Outcome, ProcessNeeds, Task
-from stoker.training.progress import set_sink
+from stoker.user_code.imports import scan
 
 
 class InProcess:
@@ -39,6 +40,8 @@ class InProcess:
             _check_keras(task.needs)
         else:
             prepare(task.needs)
+        if task.user_file:
+            forget_modules(task.user_file)
         paths, argv = list(sys.path), list(sys.argv)
         set_sink(watcher.event)
         if task.workers and task.workers.is_group:
@@ -54,6 +57,22 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing to end."""
+
+
+_loaded_before: dict[str, frozenset[str]] = {}
+"""For each of the user's files, the names in sys.modules before it was first loaded."""
+
+
+def forget_modules(file: str) -> None:
+    """Drop what an earlier load of a user's file brought in, so that edits are seen."""
+    if file not in _loaded_before:
+        _loaded_before[file] = frozenset(sys.modules)
+        return
+    kept, local = _loaded_before[file], set(scan(file).files)
+    for name, module in list(sys.modules.items()):
+        origin = getattr(module, "__file__", None)
+        if name not in kept and origin and os.path.abspath(origin) in local:
+            del sys.modules[name]
 
 
 def _check_keras(needs: ProcessNeeds) -> None:

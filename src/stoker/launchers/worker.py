@@ -10,6 +10,7 @@ from typing import Any
 import stoker.stand_ins.provide  # noqa: F401 - user code names what an installed TFMA lacks
 from stoker.any_python.failures import describe
 from stoker.any_python.flags import take_over_flags
+from stoker.any_python.modules import load_object
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
@@ -18,7 +19,6 @@ from stoker.patches.tensorflow_estimator import enable_estimators
 from stoker.task import Failure, Outcome, Task
 from stoker.user_code.fingerprint import loaded_files
 from stoker.user_code.keras_choice import wrong_keras_hint
-from stoker.user_code.loader import load_object
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

@@ -295,7 +295,9 @@ def add_events(
             for artifact_id in paths
         ],
     )
-    made = queries.events_of(execution_id, (kind,)).add_columns(db.event.c.artifact_id)
+    made = select(db.event.c.id, db.event.c.artifact_id).where(
+        db.event.c.execution_id == execution_id, db.event.c.type == kind
+    )
     steps = [
         _step(event_id, step)
         for event_id, artifact_id in connection.execute(made).all()

@@ -18,7 +18,7 @@ from stoker.metadata.records import SKIPPED, Execution
 from stoker.notebook.display import display
 from stoker.notebook.result import ExecutionResult
 from stoker.runner import run_step
-from stoker.training.progress import Console
+from stoker.runner.console import Console
 
 
 class InteractiveContext:

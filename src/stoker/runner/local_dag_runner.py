@@ -14,8 +14,8 @@ from stoker.dsl.pipeline import Pipeline
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.metadata.records import Execution
+from stoker.runner.console import Console
 from stoker.runner.steps import RunOptions, begin_run
-from stoker.training.progress import Console
 from stoker.training.stopping import raise_on_sigterm
 
 

@@ -30,13 +30,13 @@ from stoker.launchers import Launcher
 from stoker.metadata.masking import mask_secrets
 from stoker.metadata.records import ExecutionState
 from stoker.runner import cache
+from stoker.runner.console import Console
 from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
 from stoker.runner.recorder import ExecutionRecorder
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.locks import hold_dir, hold_run_lock, is_locked
 from stoker.storage.root import Root
 from stoker.task import Failure, Outcome, ProcessNeeds, Task
-from stoker.training.progress import Console
 
 if TYPE_CHECKING:
     from stoker.metadata.store import Store

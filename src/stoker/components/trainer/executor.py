@@ -9,7 +9,6 @@ from stoker.dsl import Artifacts, BaseExecutor
 from stoker.models.rewriting import offer_examples
 from stoker.training import watch
 from stoker.user_code.fn_args import FnArgs, get_trainer_fn_args
-from stoker.user_code.loader import load_module_file
 
 TrainerFnArgs = FnArgs
 
@@ -40,7 +39,7 @@ class GenericExecutor(BaseExecutor):
             from stoker.training.resume.checkpointer import prepare_to_resume  # it needs NumPy
 
             prepare_to_resume(fn_args.checkpoint_dir)
-        name, function = load_named(exec_properties, self.FUNCTIONS, load_module_file)
+        name, function = load_named(exec_properties, self.FUNCTIONS)
         if name == "trainer_fn":
             from stoker.patches.tensorflow_estimator import enable_estimators
 

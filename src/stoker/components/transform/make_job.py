@@ -13,12 +13,12 @@ from typing import Any
 from google.protobuf import json_format
 
 from stoker.any_python.layout import only_file
+from stoker.any_python.modules import load_dotted, load_function
 from stoker.artifacts import Artifact, Examples, get_split_uris
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
 from stoker.statistics.data_schema import read_schema
 from stoker.storage.manifest import describe
 from stoker.transform.job import AnalyzedSplit, TransformJob
-from stoker.user_code.loader import load_dotted, load_function
 
 Artifacts = Mapping[str, Sequence[Artifact]]
 

@@ -9,13 +9,13 @@ from typing import Any
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.channel import report
 from stoker.any_python.layout import TUNER_RESULTS_FILE
 from stoker.any_python.processes import may_fork
 from stoker.artifacts import Artifact
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.errors import StepFailed
 from stoker.storage.locks import empty_dir
-from stoker.training import progress
 from stoker.training.tuning.parallel import search_in_parallel
 from stoker.training.tuning.plot import page
 from stoker.training.tuning.search import SearchJob, Watched, check_outcome, search_here
@@ -69,7 +69,7 @@ def _search(job: SearchJob, num_parallel_trials: int) -> Watched:
         return search_in_parallel(job, num_parallel_trials)
     why = "TensorFlow has already run in this process" if sys.platform == "linux" else sys.platform
     text = f"trials run one after the other: processes cannot be forked safely here ({why})"
-    progress.report({"kind": "warning", "text": text})
+    report({"kind": "warning", "text": text})
     return search_here(job)
 
 

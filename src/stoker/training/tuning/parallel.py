@@ -21,11 +21,11 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
 
+from stoker.any_python.channel import set_sink
 from stoker.any_python.processes import ForkServer, ProcessDied, ProcessRaised, num_cpus
 from stoker.errors import StepFailed
 from stoker.patches.keras_tuner import keep_state_whole, never_overwrite
 from stoker.training import watch
-from stoker.training.progress import set_sink
 from stoker.training.tuning.search import (
     SearchJob,
     Watched,

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stoker.any_python.channel import report
+from stoker.any_python.modules import load_function
 from stoker.errors import StepFailed
 from stoker.patches.keras_tuner import keep_state_whole
-from stoker.training import progress, watch
+from stoker.training import watch
 from stoker.training.tuning import TunerFnResult
 from stoker.training.tuning.trials import Search, Trial, describe, failures_in_a_row
 from stoker.user_code.fn_args import FnArgs
-from stoker.user_code.loader import load_function
 
 _NAMELESS = "default_objective"
 """What KerasTuner calls an objective that was not given."""
@@ -152,7 +153,7 @@ class Watched:
     def _tell(self, trial_id: str) -> None:
         search = self.search
         by_id = {trial.id: trial for trial in search.trials}
-        progress.report(
+        report(
             {
                 "kind": "progress",
                 "step": len(search.trials),
@@ -171,7 +172,7 @@ class Watched:
                 return
             phase = f"trial {self._current}"
             record = {**record, "phase": phase, "epoch_end": False}
-        progress.report(record)
+        report(record)
 
 
 def _error_of(job: SearchJob, trial_id: str) -> str:

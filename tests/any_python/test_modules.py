@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from stoker.user_code import loader
-from stoker.user_code.loader import load_dotted, load_function, load_module_file, load_object
+from stoker.any_python import modules
+from stoker.any_python.modules import load_dotted, load_function, load_module_file, load_object
 
 pytestmark = pytest.mark.usefixtures("import_system")
 
 
 @pytest.fixture(autouse=True)
 def no_earlier_loads(monkeypatch):
-    monkeypatch.setattr(loader, "_pipeline_files", {})
+    monkeypatch.setattr(modules, "_pipeline_files", {})
 
 
 def test_neighbours_packages_and_sub_folders_are_importable(write):
@@ -60,25 +60,6 @@ def test_a_name_that_is_taken_does_not_shadow_the_other_module(write):
 def test_a_package_whose_name_is_taken_is_not_entered(write):
     write("json/__init__.py", "raise RuntimeError('entered')")
     assert load_module_file(write("json/module_3.py", "x = 1")).__name__ == "module_3"
-
-
-def test_loading_again_sees_edits_of_the_module_and_of_its_neighbours(write):
-    neighbour = write("neighbour_4.py", "x = 1")
-    module = write("module_4.py", "from neighbour_4 import x\ny = 1")
-    first = load_module_file(module)
-    write("module_4.py", "from neighbour_4 import x\ny = 2")
-    neighbour.write_text("x = 'edited'")
-    second = load_module_file(module)
-    assert (first.x, first.y, second.x, second.y) == (1, 1, "edited", 2)
-
-
-def test_modules_that_others_had_loaded_are_kept(write, monkeypatch, tmp_path):
-    write("shared_5.py", "class Data: pass")
-    monkeypatch.syspath_prepend(tmp_path)
-    shared = __import__("shared_5")
-    module = write("module_5.py", "from shared_5 import Data")
-    load_module_file(module)
-    assert load_module_file(module).Data is shared.Data
 
 
 def test_a_missing_file_is_named():
@@ -180,7 +161,7 @@ def test_the_program_that_runs_is_not_loaded_a_second_time(write, run_python):
         "pipeline.py",
         """
         from absl import app, flags
-        from stoker.user_code.loader import load_object
+        from stoker.any_python.modules import load_object
         flags.DEFINE_integer('rows', 1, 'How many.')
         class Step: ...
         def main(argv):

@@ -8,8 +8,9 @@ from fcntl import ioctl
 
 import pytest
 
-from stoker.training import progress
-from stoker.training.progress import Console, describe, live_line
+from stoker.any_python import channel
+from stoker.runner import console as console_module
+from stoker.runner.console import Console, describe, live_line
 
 RECORD = {
     "kind": "progress",
@@ -61,7 +62,7 @@ def screen():
 
 @pytest.fixture
 def console(screen, monkeypatch):
-    monkeypatch.setattr(progress, "_DRAW_SECONDS", 0)
+    monkeypatch.setattr(console_module, "_DRAW_SECONDS", 0)
     return Console(screen.stream, screen.stream)
 
 
@@ -110,7 +111,7 @@ def test_a_half_line_is_finished_before_the_live_line_comes_back(console, screen
 
 
 def test_a_half_line_that_stays_open_gets_the_live_line_below_it(console, screen, monkeypatch):
-    monkeypatch.setattr(progress, "_HALF_LINE_SECONDS", 0)
+    monkeypatch.setattr(console_module, "_HALF_LINE_SECONDS", 0)
     console.output(b"loading", error=True)
     console.event(RECORD)
     assert screen.read().startswith("loading\r\nTrainer")
@@ -159,8 +160,8 @@ def test_a_warning_is_a_line_of_its_own():
 
 def test_reports_go_to_the_sink():
     seen = []
-    progress.report({"kind": "progress", "step": 1})
-    progress.set_sink(seen.append)
-    progress.report({"kind": "progress", "step": 2})
-    progress.set_sink(None)
+    channel.report({"kind": "progress", "step": 1})
+    channel.set_sink(seen.append)
+    channel.report({"kind": "progress", "step": 2})
+    channel.set_sink(None)
     assert [record["step"] for record in seen] == [2]

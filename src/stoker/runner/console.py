@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress, from where it is measured to where it is seen.
+"""What the user sees of a run on the terminal or in a log.
 
-    worker: report(record) ──▶ sink ──(the launcher's channel)──▶ runner: Console.event(record)
+    worker: any_python.channel.report(record) ──(the launcher's channel)──▶ Console.event(record)
 
 A record is plain JSON. Its `kind` is `progress` (step, steps, epoch, epochs, metrics,
 steps_per_second, examples_per_second, waiting, seconds_left, phase, epoch_end, done; all but the
@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import IO, Any
 
 Record = Mapping[str, Any]
@@ -24,21 +24,6 @@ _LINE_SECONDS = 10.0
 _HALF_LINE_SECONDS = 1.0
 _BAR_WIDTH = 20
 _DEFAULT_WIDTH = 80
-
-
-class _Sink:
-    send: Callable[[dict[str, Any]], None] | None = None
-
-
-def set_sink(sink: Callable[[dict[str, Any]], None] | None) -> None:
-    """Say where this process's reports go; with None, nowhere."""
-    _Sink.send = sink
-
-
-def report(record: dict[str, Any]) -> None:
-    """Pass a record on to the runner."""
-    if _Sink.send:
-        _Sink.send(record)
 
 
 class Console:
