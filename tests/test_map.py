@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What docs/map.md and the README say of the tree is so."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+SOURCE = REPOSITORY / "src" / "stoker"
+MAP = (REPOSITORY / "docs" / "map.md").read_text()
+ENTRIES = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
+
+
+def layers():
+    """The rooms of each layer, top first, as import-linter checks them."""
+    configuration = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    contracts = configuration["tool"]["importlinter"]["contracts"]
+    (rows,) = [one["layers"] for one in contracts if one["type"] == "layers"]
+    return [sorted(room.strip() for room in row.split("|")) for row in rows]
+
+
+def rooms_of_the_map():
+    """The rooms of each row of the map's first table."""
+    found = []
+    for number, room in re.findall(r"^\| (\d*) ?\| `(\w+)(?:/|\.py)` \|", MAP, re.MULTILINE):
+        if number:
+            found.append([])
+        found[-1].append(room)
+    return [sorted(rooms) for rooms in found]
+
+
+def test_the_map_has_every_room_in_its_layer():
+    assert rooms_of_the_map() == layers()
+
+
+def test_there_are_at_most_24_doors_and_12_layers():
+    doors = {path.name for path in SOURCE.iterdir()} - {"__pycache__", "py.typed"}
+    assert len(doors) <= 24
+    assert len(layers()) <= 12
+    assert {Path(door).stem for door in doors - ENTRIES} == {
+        room for row in layers() for room in row
+    }
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/map.md"])
+def test_files_that_a_page_names_are_there(page):
+    text = (REPOSITORY / page).read_text()
+    linked = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert linked
+    assert [name for name in linked if not (REPOSITORY / page).parent.joinpath(name).exists()] == []
+
+
+def test_the_files_on_the_way_of_a_step_are_there():
+    _, _, section = MAP.partition("## The way of a step")
+    section, _, _ = section.partition("##")
+    named = re.findall(r"^\| `([\w/]+\.py)`", section, re.MULTILINE)
+    assert len(named) == 6
+    assert [name for name in named if not (SOURCE / name).exists()] == []
