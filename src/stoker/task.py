@@ -140,6 +140,11 @@ class Task:
     member: Member | None = None
     """Which of these processes the task is for."""
 
+    @property
+    def needs_worker_group(self) -> bool:
+        """Whether it is for several processes, or for one that may have to begin again."""
+        return bool(self.retries) or bool(self.workers and self.workers.is_group)
+
     def to_json(self) -> str:
         """This task as one line of JSON."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -40,6 +40,7 @@ def main() -> None:
         record["preload"] = ["tensorflow"]
         arguments = ["-P", "-m", "stoker.launchers.fork_server", sys.argv[1], json.dumps(record)]
         os.execv(sys.executable, [sys.executable, *arguments, sys.argv[3]])
+    hush_libraries()
     if sys.argv[3] == "fork":
         _serve(control)
     else:
@@ -118,7 +119,6 @@ def _run_one_here(control: socket.socket) -> None:
 def _work(request: Request) -> NoReturn:
     channel = Channel(request)
     set_sink(channel.report)
-    hush_libraries()
     task = Task.from_json(request.task)
     try:
         with raise_on_sigterm():

@@ -23,7 +23,7 @@ from stoker.launchers.ray_host import Host, HostOffer, Message
 from stoker.launchers.ray_session import connect, load_ray
 from stoker.launchers.resources import share_node
 from stoker.launchers.shipping import Shipment, pack
-from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
+from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 Bundle = dict[str, float]
@@ -57,7 +57,7 @@ class OnRay:
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task on the cluster; Ctrl-C stops it and gives a canceled Outcome."""
-        if not needs_worker_group(task):
+        if not task.needs_worker_group:
             task = replace(task, retries=0)  # what it has written may be all there is
         return run_worker_group(task, watcher, _RaySlots(self._placement_for, task))
 

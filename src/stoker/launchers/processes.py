@@ -29,7 +29,7 @@ from stoker.launchers import Watcher
 from stoker.launchers.interpreters import scrub
 from stoker.launchers.other_interpreter import worker_command, worker_request
 from stoker.launchers.resources import find_free_addresses, share_resources
-from stoker.launchers.worker_group import WORKER_LOST, needs_worker_group, run_worker_group
+from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 _GRACE_SECONDS = 5.0
@@ -61,7 +61,7 @@ class Processes:
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in fresh processes; Ctrl-C stops them and gives a canceled Outcome."""
-        if needs_worker_group(task):
+        if task.needs_worker_group:
             return run_worker_group(task, watcher, self)
         slot = _Slot(self._worker)
         ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()

@@ -115,11 +115,6 @@ class HeartbeatRecord:
         return self.outcome is not None and self.outcome.failure is None
 
 
-def needs_worker_group(task: Task) -> bool:
-    """Whether a task is for several processes, or for one that may have to begin again."""
-    return bool(task.retries) or bool(task.workers and task.workers.is_group)
-
-
 def list_members(workers: Workers, cluster: Cluster | None) -> list[Member]:
     """The members of a worker group, those that train first; none knows its cluster yet."""
     servers = cluster == "servers"

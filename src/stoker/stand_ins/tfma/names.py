@@ -9,6 +9,7 @@ installed they are all there is.
 import importlib
 import os
 import sys
+from importlib.machinery import PathFinder
 from typing import Any
 
 from stoker.errors import MissingPart
@@ -32,7 +33,9 @@ def provide_tfma() -> None:
     """Let `import tensorflow_model_analysis` give our names too, before or after it was done."""
     if _STAND_INS not in sys.path:  # the wheel's .pth has not been read here
         sys.path.append(_STAND_INS)
-    add_names(find_name)
+    found = PathFinder.find_spec(_TFMA)
+    if not (found and found.origin and found.origin.startswith(_STAND_INS)):
+        add_names(find_name)  # the stand-in has them anyway
 
 
 def find_name(name: str) -> Any:
