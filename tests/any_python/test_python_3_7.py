@@ -9,7 +9,7 @@ import sys
 import pytest
 from bare_process import FOLDER, execute
 
-from stoker.launchers.interpreters import find_python
+from stoker.launchers.interpreters.finding import find_python
 
 FILES = sorted(pathlib.Path(FOLDER).glob("*.py"))
 WHERE_IT_IS_NEEDED = {

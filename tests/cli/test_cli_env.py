@@ -2,7 +2,7 @@
 import pytest
 
 from stoker.cli.doctor import findings
-from stoker.launchers.interpreters import RECIPES
+from stoker.launchers.interpreters.venvs import RECIPES
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,8 @@ from tfx.dsl.component.experimental.decorators import component
 from tfx.types.standard_artifacts import Examples, Model
 from training import write
 
-from stoker.launchers.interpreters import RECIPES, create, find_python
+from stoker.launchers.interpreters.finding import find_python
+from stoker.launchers.interpreters.venvs import RECIPES, create
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.envs, pytest.mark.usefixtures("warm")]
 

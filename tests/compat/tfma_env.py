@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stoker.launchers.interpreters import Recipe, create
+from stoker.launchers.interpreters.venvs import Recipe, create
 
 HERE = Path(__file__).parent
 

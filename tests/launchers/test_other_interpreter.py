@@ -24,8 +24,7 @@ from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.errors import StepFailed, StokerError
 from stoker.launchers.in_process import InProcess
-from stoker.launchers.interpreters import Interpreter
-from stoker.launchers.interpreters.finding import inspect_python
+from stoker.launchers.interpreters.finding import Interpreter, inspect_python
 from stoker.runner import LocalDagRunner
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ import click
 
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_json, print_table, readable_size
-from stoker.launchers.interpreters import list_venvs
+from stoker.launchers.interpreters.venvs import list_venvs
 from stoker.patches.registry import PATCHES, Patch
 
 _PYTHONS = ((3, 11), (3, 13))

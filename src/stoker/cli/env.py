@@ -5,7 +5,7 @@ import click
 
 from stoker.cli.options import json_option
 from stoker.cli.printing import Table, print_answer, readable_path
-from stoker.launchers.interpreters import RECIPES, Venv, create, list_venvs, remove
+from stoker.launchers.interpreters.venvs import RECIPES, Venv, create, list_venvs, remove
 
 
 @click.group()

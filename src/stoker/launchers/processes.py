@@ -26,7 +26,7 @@ from dataclasses import asdict, replace
 
 from stoker.any_python.channel import send_request
 from stoker.launchers import Watcher
-from stoker.launchers.interpreters import scrub
+from stoker.launchers.interpreters.finding import scrub
 from stoker.launchers.other_interpreter import worker_command, worker_request
 from stoker.launchers.resources import find_free_addresses, share_resources
 from stoker.launchers.worker_group import WORKER_LOST, run_worker_group

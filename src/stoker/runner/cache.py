@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from stoker.artifacts import Artifact, ArtifactMap, PropertyValue, every
 from stoker.dsl.component import BaseComponent
-from stoker.launchers.interpreters import inspect_python
+from stoker.launchers.interpreters.finding import inspect_python
 from stoker.metadata.records import Execution
 from stoker.runner.plan import StepPlan
 from stoker.storage.file_digests import FileDigests

@@ -10,7 +10,7 @@ from typing import Any
 from stoker.dsl.component import BaseComponent, UserCode
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StokerError
-from stoker.launchers.interpreters import resolve as resolve_python
+from stoker.launchers.interpreters.venvs import resolve as resolve_python
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import files_of
 from stoker.user_code.imports import find_module

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from stoker.errors import StokerError
-from stoker.launchers.interpreters import find_python, inspect_python, scrub
 from stoker.launchers.interpreters import finding as module
+from stoker.launchers.interpreters.finding import find_python, inspect_python, scrub
 
 
 def script(path, text):

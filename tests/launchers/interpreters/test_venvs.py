@@ -8,7 +8,8 @@ import zipfile
 import pytest
 
 from stoker.errors import StokerError
-from stoker.launchers.interpreters import (
+from stoker.launchers.interpreters import venvs
+from stoker.launchers.interpreters.venvs import (
     RECIPES,
     Recipe,
     create,
@@ -16,9 +17,7 @@ from stoker.launchers.interpreters import (
     list_venvs,
     remove,
     resolve,
-    venvs,
 )
-from stoker.launchers.interpreters import recipes as recipes_module
 
 THIS = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
@@ -43,7 +42,7 @@ def recipe(tmp_path, monkeypatch):
             "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         )
         file.writestr("pebble-1.0.dist-info/RECORD", "")
-    monkeypatch.setattr(recipes_module, "_HERE", str(tmp_path))
+    monkeypatch.setattr(venvs, "_HERE", str(tmp_path))
     (tmp_path / "small.txt").write_text(f"{wheel}\n")
     small = Recipe(name="small", pythons=(THIS,), summary="A pebble")
     monkeypatch.setitem(RECIPES, "small", small)

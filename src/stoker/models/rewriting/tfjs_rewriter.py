@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from stoker.errors import RewriteFailed
-from stoker.launchers.interpreters import RECIPES, create, scrub
+from stoker.launchers.interpreters.finding import scrub
+from stoker.launchers.interpreters.venvs import RECIPES, create
 from stoker.models.rewriting.conversion import Conversion, NotRun, Runtime, UnsupportedOps, prepare
 from stoker.models.rewriting.format_rewriter import FormatRewriter
 from stoker.models.rewriting.rewriter import ModelType

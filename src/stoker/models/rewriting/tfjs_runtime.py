@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stoker.errors import RewriteFailed
-from stoker.launchers.interpreters import home
+from stoker.launchers.interpreters.venvs import home
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import NotRun, Runtime
 
