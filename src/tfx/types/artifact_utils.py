@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Artifacts out of the lists that executors are given."""
 
-from stoker.stand_ins.tfx.artifact_utils import *
+from stoker.artifacts import decode_split_names, encode_split_names, get_split_uri, get_split_uris
+from stoker.stand_ins.tfx.artifacts import get_single_instance, get_single_uri

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Channels and what is in them."""
 
-from stoker.stand_ins.tfx.channel_utils import *
+from stoker.dsl.channel import as_channel, union
+from stoker.stand_ins.tfx.artifacts import get_individual_channels, unwrap_channel_dict

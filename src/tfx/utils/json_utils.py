@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON."""
 
-from stoker.stand_ins.tfx.json_utils import *
+from json import loads
+
+from stoker.stand_ins.tfx.json_text import JsonableType, dumps

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Artifact types with plain names."""
+"""Artifact types with plain names, which notebooks for TFX give to their own components."""
 
-from stoker.stand_ins.tfx.simple_artifacts import Dataset, File, Metrics, Statistics
+from stoker.stand_ins.tfx.artifacts import Dataset, File, Metrics, Statistics

@@ -2,4 +2,4 @@
 """Small tools that pipelines and module files use."""
 
 from stoker.any_python.io_utils import parse_pbtxt_file
-from stoker.stand_ins.tfx.json_utils import JsonableType
+from stoker.stand_ins.tfx.json_text import JsonableType

@@ -1,23 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages to and from JSON, as `tfx.utils.proto_utils` names it: fields keep their own names."""
+"""Messages and plain data to and from JSON; to read it loads no class."""
 
+import json
 from typing import Any, TypeVar
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-__all__ = ["dict_to_proto", "json_to_proto", "proto_to_dict", "proto_to_json"]
-
+JsonableType = bool | bytes | float | int | str | list[Any] | dict[Any, Any] | None
 _Message = TypeVar("_Message", bound=Message)
 
 
+def dumps(obj: Any) -> str:
+    """`obj` as JSON text with sorted keys; messages become objects."""
+    return json.dumps(obj, default=_as_plain, sort_keys=True)
+
+
+def _as_plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return proto_to_dict(value)
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be written as JSON.")
+
+
 def proto_to_json(proto: Message) -> str:
-    """A message as JSON text."""
+    """A message as JSON text; fields keep their own names."""
     return json_format.MessageToJson(proto, sort_keys=True, preserving_proto_field_name=True)
 
 
 def proto_to_dict(proto: Message) -> dict[str, Any]:
-    """A message as a dict."""
+    """A message as a dict; fields keep their own names."""
     return json_format.MessageToDict(proto, preserving_proto_field_name=True)
 
 
