@@ -39,7 +39,7 @@ def execute(task, python=sys.executable, **fn_args):
     }
     text = json.dumps(task)
     printed = bare_process(
-        "from stoker_any_python.trainer_task import execute\n"
+        "from stoker_any_python.worker import execute\n"
         f"outcome = execute(json.loads({text!r}), print)\n"
         "print(json.dumps(outcome))",
         python,

@@ -20,8 +20,7 @@ logs.py              what libraries log and nobody wants to read
 Only in another interpreter:
 
 start.py             where it starts
-worker.py            one Task runs in a process of its own
-trainer_task.py      a Trainer's Task becomes an Outcome
+worker.py            a Trainer's Task runs in a process of its own, and becomes an Outcome
 dataset.py           examples to a tf.data.Dataset, for the DataAccessor
 absent_packages.py   what user code imports from tfx, tfx_bsl and TFMA, where those are missing
 """

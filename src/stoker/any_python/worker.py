@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a launcher arrives in another interpreter: one Task runs in a process of its own.
+"""Where a launcher arrives in another interpreter: a Trainer's Task runs in a process of its own.
 
 The request comes over a socket, as for a fork server at home. This process forks the worker before
-anything is imported there, and tells how it ended.
+anything is imported there, and tells how it ended. The launcher adds one key to the Task's own
+JSON: "fn_args", the fields of FnArgs, all but the data accessor, which is made here.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ import json
 import os
 import signal
 import socket
-from typing import Any, Mapping, NoReturn
+import sys
+from typing import Any, Callable, Mapping, NoReturn
 
+from . import absent_packages, dataset
 from .channel import Channel, Request, fork_worker, receive_request
+from .failures import describe, missing_module_hint
+from .flags import take_over_flags
+from .fn_args import DataAccessor, FnArgs
+from .io_utils import read_newer_schema
 from .logs import hush_deprecations
+from .modules import load_named, loaded_files
 from .processes import wait_for_exit
-from .trainer_task import execute
+from .training import train
+
+_ESTIMATOR_EXECUTOR = ":Executor"
 
 
 def serve(control_fd: int) -> None:
@@ -39,11 +49,61 @@ def serve(control_fd: int) -> None:
 def _work(request: Request) -> NoReturn:
     channel = Channel(request)
     task = json.loads(request.task)
+
+    def warn(text: str) -> None:
+        channel.report({"kind": "warning", "text": text, "node": task["node_id"]})
+
     hush_deprecations()
-    outcome = execute(task, lambda text: channel.report(_warning(task, text)))
-    channel.answer(json.dumps(outcome))
+    channel.answer(json.dumps(execute(task, warn)))
     os._exit(0)  # TensorFlow's threads can hold an interpreter back for many seconds
 
 
-def _warning(task: Mapping[str, Any], text: str) -> dict[str, Any]:
-    return {"kind": "warning", "text": text, "node": task["node_id"]}
+def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, Any]:
+    """Run a task in this process: an Outcome; whatever the task raises becomes a Failure."""
+    sys.path[:] = list(dict.fromkeys([*task["import_paths"], *sys.path]))
+    if task["argv"]:
+        sys.argv = list(task["argv"])
+    take_over_flags(task["flags"])
+    absent_packages.install()
+    try:
+        _train(task, make_fn_args(task["fn_args"]), warn)
+    except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
+        return {"failure": describe(error, hint=missing_module_hint(error))}
+    return {"failure": None, "outputs": task["outputs"], "loaded_files": loaded_files()}
+
+
+def make_fn_args(fields: Mapping[str, Any]) -> FnArgs:
+    """FnArgs from what crossed the border, which a data accessor cannot."""
+    accessor = DataAccessor(dataset.tf_dataset_factory, dataset.record_batch_factory)
+    return FnArgs(data_accessor=accessor, **fields)
+
+
+def _train(task: Mapping[str, Any], fn_args: FnArgs, warn: Callable[[str], None]) -> None:
+    wants_estimator = task["executor"].endswith(_ESTIMATOR_EXECUTOR)
+    names = ["trainer_fn"] if wants_estimator else ["run_fn", "trainer_fn"]
+    name, function = load_named(task["parameters"], names)
+    _warn_about_the_transform_graph(fn_args, warn)
+    train(name, function, fn_args, read_newer_schema)
+
+
+def _warn_about_the_transform_graph(fn_args: FnArgs, warn: Callable[[str], None]) -> None:
+    """TensorFlow 1 reads a graph in TensorFlow 2's format, but not for every input."""
+    tensorflow = sys.modules.get("tensorflow")
+    if tensorflow is None or not fn_args.transform_output:
+        return
+    path = os.path.join(fn_args.transform_output, "transform_fn", "saved_model.pb")
+    if tensorflow.__version__.startswith("1.") and _is_tensorflow_2_format(path):
+        warn(
+            f"{path} is in TensorFlow 2's format, and TensorFlow {tensorflow.__version__} may "
+            "fail to apply it. Write it for TensorFlow 1: Transform(force_tf_compat_v1=True)."
+        )
+
+
+def _is_tensorflow_2_format(path: str) -> bool:
+    """Only SavedModels of TensorFlow 2 describe the objects that their graph was made from."""
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    model = saved_model_pb2.SavedModel()
+    with open(path, "rb") as file:
+        model.ParseFromString(file.read())
+    return any(graph.HasField("object_graph_def") for graph in model.meta_graphs)

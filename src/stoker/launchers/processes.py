@@ -6,6 +6,9 @@ runner ──control socket──▶ fork server ──fork──▶ worker
    └────── exit status ◀──────┘                    │
    └────── channel: progress, the Outcome ◀────────┤
    └────── standard output and error ◀─────────────┘
+
+A task for another interpreter, where there is no Stoker, runs in a process that starts the files of
+`stoker/any_python` without this one's environment variables and paths.
 """
 
 import contextlib
@@ -25,13 +28,17 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
 from stoker.any_python.channel import send_request
+from stoker.any_python.failures import HERE
+from stoker.any_python.modules import is_installed
+from stoker.dsl.executor import BaseExecutor
 from stoker.launchers import Watcher
 from stoker.launchers.interpreters.finding import scrub
-from stoker.launchers.other_interpreter import worker_command, worker_request
 from stoker.launchers.resources import find_free_addresses, share_resources
 from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
+from stoker.user_code.fn_args import get_trainer_fn_args
 
+_OURS = os.path.dirname(os.path.dirname(HERE))
 _GRACE_SECONDS = 5.0
 _SAVING_SECONDS = 30.0
 """What a worker that is to stop has for saving how far it is."""
@@ -88,8 +95,8 @@ class Processes:
     @contextlib.contextmanager
     def _worker(self, task: Task, watcher: Watcher) -> Iterator["_Worker"]:
         """A worker that has been sent its request."""
-        request = _request(task)
         elsewhere = task.needs.python is not None
+        request = _request_for_another_python(task) if elsewhere else task.to_json()
         server = _ForkServer(task.needs) if elsewhere else self._take_fork_server(task.needs)
         try:
             with _Worker(server, request, task.log_file, watcher) as worker:
@@ -137,17 +144,28 @@ class WarmProcesses(Processes):
         super().close()
 
 
-def _fork_server_command(needs: ProcessNeeds, control_fd: int, *, fork: bool) -> list[str]:
-    """What to run to have a fork server wait for requests."""
-    return [
-        *(sys.executable, "-P", "-m", "stoker.launchers.fork_server"),
-        *(str(control_fd), json.dumps(asdict(needs))),
-        "fork" if fork else "single-use",
-    ]
+def _request_for_another_python(task: Task) -> str:
+    """A Task as JSON with its FnArgs; raises ValueError for inputs that make no FnArgs."""
+    record = json.loads(task.to_json())
+    record["import_paths"] = [path for path in task.import_paths if _is_the_users(path)]
+    context = BaseExecutor.Context(tmp_dir=task.tmp_dir, unique_id=str(task.execution_id))
+    fn_args = get_trainer_fn_args(
+        task.inputs,
+        task.outputs,
+        task.parameters,
+        working_dir=context.get_tmp_path(),
+        checkpoint_dir=task.checkpoint_dir or None,
+    )
+    record["fn_args"] = dict(vars(fn_args))
+    del record["fn_args"]["data_accessor"]  # functions, which are made anew there
+    return json.dumps(record)
 
 
-def _request(task: Task) -> str:
-    return worker_request(task) if task.needs.python else task.to_json()
+def _is_the_users(path: str) -> bool:
+    """Whether a place to import from is the user's own, and not part of this interpreter."""
+    folder = os.path.join(path, "")
+    ours = folder.startswith(os.path.join(_OURS, ""))
+    return os.path.isdir(path) and not ours and not is_installed(folder)
 
 
 def _kind(needs: ProcessNeeds) -> tuple[bool, int | None]:
@@ -165,10 +183,14 @@ class _ForkServer:
         self._surroundings = _surroundings()
         with theirs:
             if needs.python:
-                command = worker_command(needs.python, theirs.fileno())
+                command = [needs.python, os.path.join(HERE, "start.py"), str(theirs.fileno())]
                 variables = scrub(os.environ)
             else:
-                command = _fork_server_command(needs, theirs.fileno(), fork=fork)
+                command = [
+                    *(sys.executable, "-P", "-m", "stoker.launchers.fork_server"),
+                    *(str(theirs.fileno()), json.dumps(asdict(needs))),
+                    "fork" if fork else "single-use",
+                ]
                 variables = dict(os.environ)
             self.process = subprocess.Popen(
                 command,
@@ -379,22 +401,16 @@ class _Slot:
 
     def stop(self) -> None:
         """End the process and what it started: politely, then not."""
-        if self._worker and self._worker.pid:
+        if self._thread and self._worker and self._worker.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._worker.pid, signal.SIGTERM)
-            self._wait(_SAVING_SECONDS)
+            self._thread.join(_SAVING_SECONDS)
         self.kill()
 
     def kill(self) -> None:
         """End the process and what it started."""
         until = time.monotonic() + _GRACE_SECONDS
-        while self._worker and self._is_running() and time.monotonic() < until:
+        while self._thread and self._thread.is_alive() and time.monotonic() < until:
+            assert self._worker
             self._worker.kill()
-            self._wait(0.1)
-
-    def _wait(self, seconds: float) -> None:
-        if self._thread:
-            self._thread.join(seconds)
-
-    def _is_running(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+            self._thread.join(0.1)

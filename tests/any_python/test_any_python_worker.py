@@ -3,12 +3,12 @@
 
 import pytest
 
-from stoker.any_python import dataset, trainer_task
+from stoker.any_python import dataset, worker
 from stoker.any_python.fn_args import FnArgs
 
 
 def test_the_data_accessor_is_made_anew():
-    made = trainer_task.make_fn_args({"train_steps": 3})
+    made = worker.make_fn_args({"train_steps": 3})
     assert made.train_steps == 3
     assert made.data_accessor.tf_dataset_factory is dataset.tf_dataset_factory
 
@@ -38,9 +38,9 @@ def test_a_transform_graph_in_tensorflow_2s_format_is_worth_a_warning(
     else:
         tf.saved_model.save(tf.Module(), folder)
     fn_args, said = FnArgs(transform_output=str(tmp_path)), []
-    trainer_task._warn_about_the_transform_graph(fn_args, said.append)
+    worker._warn_about_the_transform_graph(fn_args, said.append)
     assert said == []
     monkeypatch.setattr(tf, "__version__", "1.15.5")
-    trainer_task._warn_about_the_transform_graph(fn_args, said.append)
+    worker._warn_about_the_transform_graph(fn_args, said.append)
     assert len(said) == num_warnings
     assert all("Transform(force_tf_compat_v1=True)" in text for text in said)
