@@ -289,11 +289,8 @@ class _Slot:
                         return
                     self._pass_on(message, watcher, done)
         except self._ray.exceptions.RayTaskError as error:
-            done(
-                Outcome(
-                    failure=Failure(kind=WORKER_LOST, message=f"It did not start: {error.cause}")
-                )
-            )
+            what = f"It did not start: {error.cause}"
+            done(Outcome(failure=Failure(kind=WORKER_LOST, message=what)))
         except self._ray.exceptions.RayError as error:  # its host or its node is gone
             self._is_lost = True
             what, _, _ = str(error).strip().partition("\n")

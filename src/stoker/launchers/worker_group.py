@@ -40,15 +40,9 @@ _LOOK_SECONDS = 0.25
 _HELD_SECONDS = 2.0
 _NUM_LAST_LINES = 10
 # What TensorFlow raises in a process that lost another one.
-_ERRORS_OF_OTHERS = frozenset(
-    {
-        "AbortedError",
-        "CancelledError",
-        "DeadlineExceededError",
-        "InternalError",
-        "UnavailableError",
-        "UnknownError",
-    }
+_ERRORS_OF_OTHERS = (
+    *("AbortedError", "CancelledError", "DeadlineExceededError", "InternalError"),
+    *("UnavailableError", "UnknownError"),
 )
 
 
@@ -129,21 +123,20 @@ def list_members(workers: Workers, cluster: Cluster | None) -> list[Member]:
 
 def set_tf_config(members: Sequence[Member], slots: Sequence[Slot]) -> list[Member]:
     """The members with their variables: TF_CONFIG, and those of their slots."""
+    placed = list(zip(members, slots, strict=True))
     cluster: dict[str, list[str]] = {}
-    for member, slot in zip(members, slots, strict=True):
+    for member, slot in placed:
         if member.role != "evaluator":  # it watches the cluster, and is no part of it
             cluster.setdefault(member.role, []).append(slot.address)
-    return [
-        replace(
-            member,
-            variables={
-                **slot.variables,
-                "TF_CONFIG": json.dumps(
-                    {"cluster": cluster, "task": {"type": member.role, "index": member.index}}
-                ),
-            },
+
+    def tf_config(member: Member) -> str:
+        return json.dumps(
+            {"cluster": cluster, "task": {"type": member.role, "index": member.index}}
         )
-        for member, slot in zip(members, slots, strict=True)
+
+    return [
+        replace(member, variables={**slot.variables, "TF_CONFIG": tf_config(member)})
+        for member, slot in placed
     ]
 
 
@@ -157,44 +150,36 @@ def make_member_task(task: Task, member: Member, *, attempt: int) -> Task:
         return replace(task, member=member, log_file=log_file)
     folder = os.path.join(task.tmp_dir, "workers", f"{member.name}-{attempt}")
     shares_logs = task.needs.cluster == "estimator"
+
+    def move(artifact: Artifact, key: str) -> Artifact:
+        if shares_logs and artifact.GATHERS_LOGS:
+            return artifact
+        return type(artifact).from_dict({**artifact.to_dict(), "uri": os.path.join(folder, key)})
+
     outputs = {
-        key: [
-            artifact
-            if shares_logs and artifact.GATHERS_LOGS
-            else _move(artifact, os.path.join(folder, key))
-            for artifact in artifacts
-        ]
-        for key, artifacts in task.outputs.items()
+        key: [move(artifact, key) for artifact in many] for key, many in task.outputs.items()
     }
     return replace(task, member=member, log_file=log_file, outputs=outputs, tmp_dir=folder)
-
-
-def _move(artifact: Artifact, uri: str) -> Artifact:
-    return type(artifact).from_dict({**artifact.to_dict(), "uri": uri})
 
 
 def find_overdue(
     heartbeats: Iterable[HeartbeatRecord], now: float, join_seconds: float
 ) -> tuple[HeartbeatRecord, str] | None:
     """The first member that is not heard of in time, and what is wrong with it."""
-    heartbeats = [heartbeat for heartbeat in heartbeats if heartbeat.sends_heartbeats]
-    for heartbeat in heartbeats:
-        if heartbeat.outcome is None and (silence := _silence(heartbeat, now)):
-            return heartbeat, f"It has given no sign of life for {silence:.0f} s: it is stopped."
-        if (
-            heartbeat.up_at is None
-            and heartbeat.outcome is None
-            and now - heartbeat.started_at > _START_SECONDS
-        ):
-            return heartbeat, f"It has not started within {_START_SECONDS:.0f} s."
-    waiting = [heartbeat.joining_at or heartbeat.joined_at for heartbeat in heartbeats]
+    heartbeats = [record for record in heartbeats if record.sends_heartbeats]
+    for record in heartbeats:
+        if record.outcome is not None:
+            continue
+        if silence := _silence(record, now):
+            return record, f"It has given no sign of life for {silence:.0f} s: it is stopped."
+        if record.up_at is None and now - record.started_at > _START_SECONDS:
+            return record, f"It has not started within {_START_SECONDS:.0f} s."
+    waiting = [record.joining_at or record.joined_at for record in heartbeats]
     first = min(filter(None, waiting), default=None)
     if first is None or now - first <= join_seconds:
         return None
-    late = [
-        heartbeat for heartbeat in heartbeats if heartbeat.joins and heartbeat.joined_at is None
-    ]
-    late.sort(key=lambda heartbeat: heartbeat.joining_at is not None)
+    late = [record for record in heartbeats if record.joins and record.joined_at is None]
+    late.sort(key=lambda record: record.joining_at is not None)
     return (late[0], _explain_delay(late[0], join_seconds)) if late else None
 
 
@@ -222,20 +207,17 @@ def _explain_delay(heartbeat: HeartbeatRecord, join_seconds: float) -> str:
 def find_culprit(heartbeats: Iterable[HeartbeatRecord], now: float) -> HeartbeatRecord:
     """The member whose failure made the others fail."""
 
-    def innocence(heartbeat: HeartbeatRecord) -> tuple[int, float]:
-        if heartbeat.failure is None:
-            return (2, heartbeat.heard_at)
-        if heartbeat.failure.kind == WORKER_LOST:
-            return (0, heartbeat.ended_at)
-        return (3 if heartbeat.failure.kind in _ERRORS_OF_OTHERS else 1, heartbeat.ended_at)
+    def innocence(record: HeartbeatRecord) -> tuple[int, float]:
+        if record.failure is None:
+            return (2, record.heard_at)
+        if record.failure.kind == WORKER_LOST:
+            return (0, record.ended_at)
+        return (3 if record.failure.kind in _ERRORS_OF_OTHERS else 1, record.ended_at)
 
-    def is_suspect(heartbeat: HeartbeatRecord) -> bool:
-        silent = (
-            heartbeat.sends_heartbeats and heartbeat.outcome is None and heartbeat.up_at is not None
-        )
-        return heartbeat.failure is not None or (
-            silent and now - heartbeat.heard_at > 3 * BEAT_SECONDS
-        )
+    def is_suspect(record: HeartbeatRecord) -> bool:
+        runs = record.sends_heartbeats and record.outcome is None and record.up_at is not None
+        silent = runs and now - record.heard_at > 3 * BEAT_SECONDS
+        return record.failure is not None or silent
 
     return min(filter(is_suspect, heartbeats), key=innocence)
 
@@ -282,9 +264,8 @@ def run_worker_group(task: Task, watcher: Watcher, slots: Slots) -> Outcome:
 def _count_attempts(failure: Failure, num_failures: int) -> Failure:
     if num_failures == 1:
         return failure
-    first, *rest = failure.message.split("\n")
-    message = "\n".join([f"{first} That was attempt {num_failures}.", *rest])
-    return replace(failure, message=message)
+    first, end, rest = failure.message.partition("\n")
+    return replace(failure, message=f"{first} That was attempt {num_failures}.{end}{rest}")
 
 
 def _clear_outputs(task: Task) -> None:
@@ -439,14 +420,10 @@ class _Attempt:
     def _settle(self) -> None:
         """Hear the others too: whoever lost the failed process may have been quicker to say so."""
         until = time.monotonic() + _SETTLE_SECONDS
-        while (left := until - time.monotonic()) > 0 and not self._has_lost_one():
+        while (left := until - time.monotonic()) > 0 and not any(
+            record.failure and record.failure.kind == WORKER_LOST for record in self._heartbeats
+        ):
             self._listen(left)
-
-    def _has_lost_one(self) -> bool:
-        return any(
-            heartbeat.failure and heartbeat.failure.kind == WORKER_LOST
-            for heartbeat in self._heartbeats
-        )
 
     def _wind_down(self) -> None:
         """Let the others end what they do, such as saving what is thrown away."""
@@ -459,12 +436,9 @@ class _Attempt:
 
     def _fail(self, heartbeat: HeartbeatRecord, now: float) -> Outcome:
         running = next(running for running in self._members if running.heartbeat is heartbeat)
-        if heartbeat.failure is None:
-            silence = f"It has given no sign of life for {now - heartbeat.heard_at:.0f} s."
-            return Outcome(
-                failure=self._explain(running, Failure(kind=WORKER_LOST, message=silence))
-            )
-        return Outcome(failure=self._explain(running, heartbeat.failure))
+        silence = f"It has given no sign of life for {now - heartbeat.heard_at:.0f} s."
+        failure = heartbeat.failure or Failure(kind=WORKER_LOST, message=silence)
+        return Outcome(failure=self._explain(running, failure))
 
     def _explain(self, running: _RunningMember, failure: Failure) -> Failure:
         """The failure with who it was, where, and the last lines that it printed."""
