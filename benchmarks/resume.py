@@ -36,7 +36,7 @@ def measure(keras: int) -> None:
     for name, width in WIDTHS.items():
         times.clear()
         with tempfile.TemporaryDirectory() as folder:
-            taken = timed_fit(compiled(width, "adam"), keras=keras, folder=folder)
+            taken = timed_fit(compiled(width, "adam"), folder=folder)
             size = largest_file(folder) / 1e6
         each, share = sum(times) / len(times) * 1e3, sum(times) / taken
         figures = f"{size:10,.1f} {each:14,.0f} {len(times):12} {share:13.2%}"
@@ -56,7 +56,7 @@ def timed_saves() -> list[float]:
     return times
 
 
-def timed_fit(model: Any, *, keras: int, folder: str) -> float:
+def timed_fit(model: Any, *, folder: str) -> float:
     import tensorflow as tf
 
     def stop_in_time(*_: Any, **__: Any) -> None:
@@ -64,7 +64,7 @@ def timed_fit(model: Any, *, keras: int, folder: str) -> float:
             model.stop_training = True
 
     stop = tf.keras.callbacks.LambdaCallback(on_train_batch_end=stop_in_time)
-    with watch(FnArgs(checkpoint_dir=folder), keras=keras, report=lambda _: None):
+    with watch(FnArgs(checkpoint_dir=folder), report=lambda _: None):
         began = time.perf_counter()
         model.fit(batches(), steps_per_epoch=10**6, verbose=0, callbacks=[stop])
         return time.perf_counter() - began

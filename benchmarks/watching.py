@@ -46,7 +46,7 @@ def measure(keras: int) -> None:
         before = spent["seconds"]
         for pair in range(NUM_PAIRS + 1):
             for watched in (True, False) if pair % 2 else (False, True):
-                taken = timed_fit(model, data, steps, keras=keras, enabled=watched)
+                taken = timed_fit(model, data, steps, enabled=watched)
                 if pair:  # the first pair compiles and imports
                     times[watched].append(taken)
                 else:
@@ -84,15 +84,12 @@ def column(times: dict[bool, list[tuple[float, float]]], index: int, watched: bo
     return [row[index] for row in times[watched]]
 
 
-def timed_fit(
-    model: Any, data: Any, steps: int, *, keras: int, enabled: bool
-) -> tuple[float, float]:
+def timed_fit(model: Any, data: Any, steps: int, *, enabled: bool) -> tuple[float, float]:
     with (
         tempfile.TemporaryDirectory() as folder,
         open(os.devnull, "w") as channel,
         watch(
             FnArgs(model_run_dir=folder),
-            keras=keras,
             report=lambda record: print(json.dumps(record), file=channel, flush=True),
             enabled=enabled,
         ),

@@ -33,21 +33,15 @@ _WAIT_SECONDS = 0.5
 _NUM_MARKS = 8
 
 
-@contextlib.contextmanager
-def watch_fit(session: Session, *, keras: int | None) -> Iterator[None]:
-    """Tell `session` about every `fit` inside; with `keras=None`, of the Keras that is loaded."""
-    with contextlib.ExitStack() as stack:
-        for version in [keras] if keras else _loaded_versions():
+def watch_fit(session: Session) -> contextlib.ExitStack:
+    """Tell `session` about every `fit` of the Keras that is loaded, until this is closed."""
+    undo = contextlib.ExitStack()
+    for version, name in {2: "tf_keras", 3: "keras"}.items():
+        keras = sys.modules.get(name)
+        if keras and keras.__name__ == name:  # with Keras 2, `keras` is another name of tf_keras
             wrap = functools.partial(_watch, version=version, session=session)
-            stack.enter_context(KERAS[version].wrap_fit(wrap))
-        yield
-
-
-def _loaded_versions() -> list[int]:
-    # With Keras 2, `keras` is another name of tf_keras.
-    names = {2: "tf_keras", 3: "keras"}
-    loaded = {version: sys.modules.get(name) for version, name in names.items()}
-    return [version for version, one in loaded.items() if one and one.__name__ == names[version]]
+            undo.enter_context(KERAS[version].wrap_fit(wrap))
+    return undo
 
 
 def _watch(

@@ -103,15 +103,13 @@ def watch(
     fn_args: FnArgs,
     *,
     node: str = "",
-    keras: int | None = None,
     report: Callable[[dict[str, Any]], None] = report,
     enabled: bool = True,
 ) -> Iterator[None]:
     """Watch the training inside: `fit` of Keras, Estimators, and what `log_metrics` is told.
 
-    `node` is the step's name. `keras` is the version that it was given; with None, whichever is
-    loaded is watched.
-    `enabled=False`, or the variable STOKER_WATCH=0, leaves everything as it is.
+    `node` is the step's name. `enabled=False`, or the variable STOKER_WATCH=0, leaves everything as
+    it is.
     """
     if not enabled or os.environ.get(SWITCH) == "0":
         _state.switched_off = True
@@ -120,13 +118,18 @@ def watch(
         finally:
             _state.switched_off = False
         return
-    from stoker.training.estimator_progress import watch_estimators
-    from stoker.training.fit_progress import watch_fit
-
     session = Session(fn_args, report, _make_checkpointer(fn_args, node, report))
     _state.session = session
     try:
-        with watch_fit(session, keras=keras), watch_estimators(session):
+        with contextlib.ExitStack() as changes:
+            if {"keras", "tf_keras"} & sys.modules.keys():
+                from stoker.training.fit_progress import watch_fit
+
+                changes.enter_context(watch_fit(session))
+            if "tensorflow_estimator" in sys.modules:
+                from stoker.training.estimator_progress import watch_estimators
+
+                changes.enter_context(watch_estimators(session))
             yield
     finally:
         _state.session = None
