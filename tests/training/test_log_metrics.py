@@ -54,3 +54,10 @@ def test_one_switch_turns_everything_off(tmp_path, monkeypatch, capsys, by_varia
     assert reports == []
     assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_rewriters_find_the_eval_files_of_the_training_around_them(is_watched):
+    with watch(FnArgs(eval_files=["eval/*"]), enabled=is_watched):
+        assert session.find_eval_files() == ["eval/*"]
+    assert session.find_eval_files() == []

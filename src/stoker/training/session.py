@@ -88,10 +88,11 @@ class Session:
 
 @dataclass
 class _State:
-    """What this process is watching now."""
+    """What this process is training now, and what watches it."""
 
+    fn_args: FnArgs | None = None
+    """Those of the training that runs now, watched or not."""
     session: Session | None = None
-    switched_off: bool = False
     has_said_so: bool = False
 
 
@@ -111,29 +112,28 @@ def watch(
     `node` is the step's name. `enabled=False`, or the variable STOKER_WATCH=0, leaves everything as
     it is.
     """
-    if not enabled or os.environ.get(SWITCH) == "0":
-        _state.switched_off = True
-        try:
-            yield
-        finally:
-            _state.switched_off = False
-        return
-    session = Session(fn_args, report, _make_checkpointer(fn_args, node, report))
-    _state.session = session
+    _state.fn_args = fn_args
     try:
         with contextlib.ExitStack() as changes:
-            if {"keras", "tf_keras"} & sys.modules.keys():
-                from stoker.training.fit_progress import watch_fit
-
-                changes.enter_context(watch_fit(session))
-            if "tensorflow_estimator" in sys.modules:
-                from stoker.training.estimator_progress import watch_estimators
-
-                changes.enter_context(watch_estimators(session))
+            if enabled and os.environ.get(SWITCH) != "0":
+                session = Session(fn_args, report, _make_checkpointer(fn_args, node, report))
+                changes.callback(session.close)
+                _state.session = session
+                _watch_what_is_loaded(session, changes)
             yield
     finally:
-        _state.session = None
-        session.close()
+        _state.fn_args = _state.session = None
+
+
+def _watch_what_is_loaded(session: Session, changes: contextlib.ExitStack) -> None:
+    if {"keras", "tf_keras"} & sys.modules.keys():
+        from stoker.training.fit_progress import watch_fit
+
+        changes.enter_context(watch_fit(session))
+    if "tensorflow_estimator" in sys.modules:
+        from stoker.training.estimator_progress import watch_estimators
+
+        changes.enter_context(watch_estimators(session))
 
 
 def _make_checkpointer(
@@ -145,6 +145,11 @@ def _make_checkpointer(
         report({"kind": kind, "node": node, "text": text})
 
     return Checkpointer(fn_args.checkpoint_dir, say=say) if fn_args.checkpoint_dir else None
+
+
+def find_eval_files() -> list[str]:
+    """The eval files of the training that runs in this process; none outside of one."""
+    return (_state.fn_args and _state.fn_args.eval_files) or []
 
 
 def checkpoint(fn_args: FnArgs, **objects: Any) -> "LoopCheckpoint":
@@ -175,7 +180,7 @@ def log_metrics(step: int, metrics: Mapping[str, Any] | None = None, /, **named:
     """
     if _state.session:
         _state.session.log_step(int(step), {**(metrics or {}), **named})
-    elif not _state.switched_off and not _state.has_said_so:
+    elif not _state.fn_args and not _state.has_said_so:
         _state.has_said_so = True
         print(
             "stoker.log_metrics does nothing here: it reports from a run_fn that a Trainer runs.",

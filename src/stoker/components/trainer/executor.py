@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 from stoker.any_python.modules import load_named
 from stoker.any_python.training import train
 from stoker.dsl import Artifacts, BaseExecutor
-from stoker.models.rewriting import offer_examples
 from stoker.training import watch
 from stoker.user_code.fn_args import FnArgs, get_trainer_fn_args
 
@@ -44,10 +43,7 @@ class GenericExecutor(BaseExecutor):
             from stoker.patches.tensorflow_estimator import enable_estimators
 
             enable_estimators()
-        with (
-            watch(fn_args, node=self._context.node_id, enabled=watched),
-            offer_examples(fn_args.eval_files or []),
-        ):
+        with watch(fn_args, node=self._context.node_id, enabled=watched):
             train(name, function, fn_args, _read_schema)
 
 

@@ -11,26 +11,3 @@ plain.py      what is left: numbers in, numbers out    report.py      what was f
 sample.py     what both models are called with         rewriter.py …  the classes with TFX's names
 format_rewriter.py  what the rewriters share, and how to add one
 """
-
-import contextlib
-from collections.abc import Iterator, Sequence
-
-__all__ = ["list_offered_examples", "offer_examples"]
-
-_offered: list[str] = []
-
-
-@contextlib.contextmanager
-def offer_examples(patterns: Sequence[str]) -> Iterator[None]:
-    """Let the rewriters that are called inside compare on these files' examples, if they fit."""
-    global _offered
-    before, _offered = _offered, list(patterns)
-    try:
-        yield
-    finally:
-        _offered = before
-
-
-def list_offered_examples() -> list[str]:
-    """The files that `offer_examples` has named."""
-    return _offered

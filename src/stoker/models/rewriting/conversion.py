@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
-from stoker.models.rewriting import list_offered_examples
 from stoker.models.rewriting.comparison import (
     TOLERANCES,
     Difference,
@@ -23,6 +22,7 @@ from stoker.models.rewriting.plain import PlainModel, make_plain
 from stoker.models.rewriting.report import Report
 from stoker.models.rewriting.sample import Sample, draw, draw_if_fitting
 from stoker.models.rewriting.signature import load_signature
+from stoker.training.session import find_eval_files
 
 
 class Runtime(abc.ABC):
@@ -89,7 +89,7 @@ def prepare(
     """
     signature = load_signature(path, signature_key)
     if examples is None:
-        sample = draw_if_fitting(signature, list_offered_examples())
+        sample = draw_if_fitting(signature, find_eval_files())
     else:
         sample = draw(signature, examples)
     plain = make_plain(signature, sample.arrays, avoid=avoid, for_integers=for_integers)
