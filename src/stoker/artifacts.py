@@ -118,6 +118,8 @@ class Artifact:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if cls.__module__ == __name__ and "TYPE_NAME" not in cls.__dict__:
+            cls.TYPE_NAME = cls.__name__  # TFX's own types have the names of their classes
         for name, declared in (cls.__dict__.get("PROPERTIES") or {}).items():
             if name not in cls.__dict__:
                 setattr(cls, name, _make_property(name, declared.type))
@@ -220,7 +222,6 @@ _VERSION = {"version": Property(PropertyType.INT)}
 class _WithSplits(Artifact):
     """An artifact whose directory has one folder per split."""
 
-    TYPE_NAME = "WithSplits"
     split_names: str
 
     @property
@@ -246,7 +247,6 @@ class Examples(_WithSplits):
     <uri>/columns/Split-<name>/*.arrow    the same as Arrow columns: a cache, and optional
     """
 
-    TYPE_NAME = "Examples"
     TYPE_ANNOTATION = SystemType.DATASET
     PROPERTIES: ClassVar = {**_SPAN, **_VERSION, **_SPLIT}
     span: int
@@ -259,7 +259,6 @@ class ExampleStatistics(_WithSplits):
     <uri>/Split-<name>/FeatureStats.pb    a DatasetFeatureStatisticsList
     """
 
-    TYPE_NAME = "ExampleStatistics"
     TYPE_ANNOTATION = SystemType.STATISTICS
     PROPERTIES: ClassVar = {**_SPAN, **_SPLIT}
     span: int
@@ -271,7 +270,6 @@ class ExampleAnomalies(_WithSplits):
     <uri>/Split-<name>/SchemaDiff.pb    an Anomalies message
     """
 
-    TYPE_NAME = "ExampleAnomalies"
     PROPERTIES: ClassVar = {**_SPAN, **_SPLIT}
     span: int
 
@@ -279,13 +277,9 @@ class ExampleAnomalies(_WithSplits):
 class ExamplesDiff(Artifact):
     """How two sets of examples differ."""
 
-    TYPE_NAME = "ExamplesDiff"
-
 
 class ExternalArtifact(Artifact):
     """Files that no step made, as old pipelines named them."""
-
-    TYPE_NAME = "ExternalArtifact"
 
 
 class Schema(Artifact):
@@ -293,8 +287,6 @@ class Schema(Artifact):
 
     <uri>/schema.pbtxt    a schema_pb2.Schema as text
     """
-
-    TYPE_NAME = "Schema"
 
 
 class TransformGraph(Artifact):
@@ -305,13 +297,9 @@ class TransformGraph(Artifact):
     <uri>/metadata/                the schema of its input
     """
 
-    TYPE_NAME = "TransformGraph"
-
 
 class TransformCache(Artifact):
     """What the analyzers of tensorflow-transform computed, for the next run."""
-
-    TYPE_NAME = "TransformCache"
 
 
 class HyperParameters(Artifact):
@@ -320,16 +308,12 @@ class HyperParameters(Artifact):
     <uri>/best_hyperparameters.txt    JSON; the only file
     """
 
-    TYPE_NAME = "HyperParameters"
-
 
 class TunerResults(Artifact):
     """Every trial of a search.
 
     <uri>/tuner_results.json
     """
-
-    TYPE_NAME = "TunerResults"
 
 
 class Model(Artifact):
@@ -339,14 +323,12 @@ class Model(Artifact):
     <uri>/Format-TFMA/       for evaluation: an EvalSavedModel; optional
     """
 
-    TYPE_NAME = "Model"
     TYPE_ANNOTATION = SystemType.MODEL
 
 
 class ModelRun(Artifact):
     """What training left behind besides the model: logs, events, checkpoints."""
 
-    TYPE_NAME = "ModelRun"
     GATHERS_LOGS = True
 
 
@@ -358,16 +340,12 @@ class ModelEvaluation(Artifact):
           eval_config.json                   what was asked for
     """
 
-    TYPE_NAME = "ModelEvaluation"
-
 
 class ModelBlessing(Artifact):
     """Whether a model is good enough.
 
     <uri>/BLESSED or <uri>/NOT_BLESSED    an empty file
     """
-
-    TYPE_NAME = "ModelBlessing"
 
 
 class InfraBlessing(Artifact):
@@ -376,30 +354,25 @@ class InfraBlessing(Artifact):
     <uri>/INFRA_BLESSED or <uri>/INFRA_NOT_BLESSED    an empty file
     """
 
-    TYPE_NAME = "InfraBlessing"
-
 
 class PushedModel(Artifact):
     """A model that was handed to a server."""
 
-    TYPE_NAME = "PushedModel"
     TYPE_ANNOTATION = SystemType.MODEL
 
 
 class InferenceResult(Artifact):
     """The predictions of a model."""
 
-    TYPE_NAME = "InferenceResult"
-
 
 class DataView(Artifact):
     """How records that are not tf.Examples are decoded."""
 
-    TYPE_NAME = "DataView"
-
 
 class ValueArtifact(Artifact, abc.ABC):
     """An artifact that is one value; its URI is a file that holds it."""
+
+    TYPE_NAME = None  # it is no type by itself
 
     @abc.abstractmethod
     def encode(self, value: Any) -> bytes:
@@ -438,8 +411,6 @@ def _check_type(value: Any, wanted: type | tuple[type, ...], name: str) -> Any:
 class String(ValueArtifact):
     """One string."""
 
-    TYPE_NAME = "String"
-
     def encode(self, value: Any) -> bytes:
         return str(_check_type(value, str, "String")).encode()
 
@@ -449,8 +420,6 @@ class String(ValueArtifact):
 
 class Bytes(ValueArtifact):
     """Raw bytes."""
-
-    TYPE_NAME = "Bytes"
 
     def encode(self, value: Any) -> bytes:
         return bytes(_check_type(value, bytes, "Bytes"))
@@ -462,8 +431,6 @@ class Bytes(ValueArtifact):
 class Integer(ValueArtifact):
     """One integer, stored as decimal digits."""
 
-    TYPE_NAME = "Integer"
-
     def encode(self, value: Any) -> bytes:
         return str(_check_type(value, int, "Integer")).encode()
 
@@ -473,8 +440,6 @@ class Integer(ValueArtifact):
 
 class Float(ValueArtifact):
     """One float; infinities and NaN are spelled as in JavaScript."""
-
-    TYPE_NAME = "Float"
 
     def encode(self, value: Any) -> bytes:
         return json.dumps(float(_check_type(value, (float, int), "Float"))).encode()
@@ -486,8 +451,6 @@ class Float(ValueArtifact):
 class Boolean(ValueArtifact):
     """True or False, stored as 1 or 0."""
 
-    TYPE_NAME = "Boolean"
-
     def encode(self, value: Any) -> bytes:
         return b"1" if _check_type(value, bool, "Boolean") else b"0"
 
@@ -497,8 +460,6 @@ class Boolean(ValueArtifact):
 
 class JsonValue(ValueArtifact):
     """Anything that JSON can say."""
-
-    TYPE_NAME = "JsonValue"
 
     def encode(self, value: Any) -> bytes:
         return json.dumps(value).encode()
