@@ -217,7 +217,7 @@ def test_either_engine_refuses_before_anything_is_blessed(
     tmp_path, model, examples, changes, told, engine, monkeypatch
 ):
     # What is told here is told before TFMA is imported.
-    monkeypatch.setattr("stoker.evaluation.engine_choice.tfma_is_installed", lambda: True)
+    monkeypatch.setattr("stoker.evaluation.chosen_engine.tfma_is_installed", lambda: True)
     refuses(tmp_path, model, examples, changes, told, engine=engine)
 
 

@@ -4,9 +4,9 @@ import math
 import pytest
 
 from stoker.errors import MissingPart
+from stoker.evaluation.chosen_engine import choose_engine
 from stoker.evaluation.config import as_eval_config, has_thresholds, with_defaults
 from stoker.evaluation.engine import MetricId, make_plan
-from stoker.evaluation.engine_choice import choose_engine
 from stoker.evaluation.results import read_metrics, read_validation, write_evaluation
 from stoker.evaluation.summary import failures, metrics_table, summarize
 from stoker.evaluation.thresholds import check_thresholds, validate

@@ -161,7 +161,7 @@ def _check_module(module_file: str | None, module_path: str | None, engine: str 
 
 
 def _check_config(config: EvalConfig, engine: str | None, *, has_baseline: bool) -> None:
-    from stoker.evaluation.engine_choice import check_config  # it needs NumPy
+    from stoker.evaluation.chosen_engine import check_config  # it needs NumPy
 
     check_config(with_defaults(config, has_baseline=has_baseline), engine)
 

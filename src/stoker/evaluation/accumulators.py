@@ -59,19 +59,6 @@ class RecordStatistic:
             sums[one] += self.row([records[row] for row in rows[slices == one]])
 
 
-class Totals:
-    """The table of a statistic: a row of sums for each slice."""
-
-    def __init__(self, width: int) -> None:
-        self._sums = np.zeros((0, width))
-
-    def rows_for(self, num_slices: int) -> np.ndarray:
-        """All rows, at least so many."""
-        if (missing := num_slices - len(self._sums)) > 0:
-            self._sums = np.pad(self._sums, ((0, missing), (0, 0)))
-        return self._sums
-
-
 def totals_of(key: str, *of_example: Callable[[Scored], np.ndarray]) -> Statistic:
     """Plain sums: each function gives a number for each example."""
     width = len(of_example)

@@ -15,9 +15,9 @@ from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.dsl.proto.keras_metadata_pb2 import KerasMetadata
-from stoker.evaluation.accumulators import between_thresholds, totals_of
+from stoker.evaluation.accumulators import Statistic, between_thresholds, totals_of
 from stoker.evaluation.areas import area_at_thresholds
-from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, make_metric
+from stoker.evaluation.metrics import Metric, NeedsTfma, make_metric
 
 _METADATA = "keras_metadata.pb"
 _SHORT_NAMES = {
@@ -34,7 +34,7 @@ _KERAS_THRESHOLDS = 200
 class Compiled:
     """Metrics, each with whether example weights count, and the names of those unknown here."""
 
-    metrics: tuple[tuple[Metric | RecordMetric, bool], ...] = ()
+    metrics: tuple[tuple[Metric, bool], ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -124,6 +124,7 @@ def _as_keras(metric: Metric, class_name: str, settings: Mapping[str, Any]) -> M
 
 def _as_loss(metric: Metric) -> Metric:
     """The sum of weighted losses by the number of examples, under the name that Keras gives it."""
+    assert isinstance(metric.statistic, Statistic)
     cells = metric.statistic.cells
     statistic = totals_of(
         f"loss {metric.statistic.key}",

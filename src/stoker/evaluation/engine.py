@@ -14,11 +14,11 @@ from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.errors import BadData
-from stoker.evaluation.accumulators import RecordStatistic, Scored, Totals
+from stoker.evaluation.accumulators import RecordStatistic, Scored
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, did_you_mean, labels_of, refuse_nan
-from stoker.evaluation.metrics import Metric, NeedsTfma, RecordMetric, make_metric
+from stoker.evaluation.metrics import Metric, NeedsTfma, make_metric
 from stoker.evaluation.slices import SliceKey, Slicer
 
 _USUAL_OUTPUTS = ("scores", "outputs", "predictions", "logistic", "probabilities", "logits")
@@ -73,7 +73,7 @@ class Batch:
 class Planned(NamedTuple):
     """A metric to compute, and whether example weights count."""
 
-    metric: Metric | RecordMetric
+    metric: Metric
     weighted: bool
 
 
@@ -138,40 +138,37 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
         (key.model, weighted, metric.statistic.key): metric.statistic
         for key, (metric, weighted) in plan.metrics.items()
     }
-    totals = {key: Totals(statistic.width) for key, statistic in statistics.items()}
+    totals = {key: np.zeros((0, statistic.width)) for key, statistic in statistics.items()}
     num_examples = 0
     for batch in batches:
         num_examples += batch.num_rows
-        members = slicer.members(_all_features(plan, batch), batch.num_rows)
+        # Slices are by the features of the model that is judged, which comes first.
+        features = batch.features[plan.config.model_specs[0].name]
+        members = slicer.members(features, batch.num_rows)
         scored: dict[tuple[str, bool], Scored] = {}
         for key, statistic in statistics.items():
-            sums = totals[key].rows_for(len(slicer.keys))
+            if missing := len(slicer.keys) - len(totals[key]):
+                totals[key] = np.pad(totals[key], ((0, missing), (0, 0)))
             if isinstance(statistic, RecordStatistic):
-                statistic.add(sums, batch.records, *members)
+                statistic.add(totals[key], batch.records, *members)
                 continue
             model, weighted, _ = key
             if (model, weighted) not in scored:
                 scored[model, weighted] = _score(specs[model], batch, weighted=weighted)
-            statistic.add(sums, scored[model, weighted], *members)
+            statistic.add(totals[key], scored[model, weighted], *members)
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
     slicer.check()
-    tables = {key: own.rows_for(len(slicer.keys)) for key, own in totals.items()}
     return _add_differences(
         plan,
         {
             key: {
-                one: metric.formula(tables[one.model, weighted, metric.statistic.key][index])
+                one: metric.formula(totals[one.model, weighted, metric.statistic.key][index])
                 for one, (metric, weighted) in plan.metrics.items()
             }
             for index, key in enumerate(slicer.keys)
         },
     )
-
-
-def _all_features(plan: Plan, batch: Batch) -> Features:
-    """The candidate's features: slices are by those."""
-    return batch.features[plan.config.model_specs[0].name]
 
 
 def _score(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:
@@ -189,14 +186,12 @@ def _score(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:
                 f"The example weight {spec.example_weight_key!r} has several values per example; "
                 "it should have one."
             )
-    labels = labels_of(features, spec.label_key, batch.outputs[spec.name])
-    return Scored(labels, _choose_prediction(spec, batch.outputs), weights)
+    outputs = batch.outputs[spec.name]
+    labels = labels_of(features, spec.label_key, outputs)
+    return Scored(labels, _choose_prediction(spec, outputs), weights)
 
 
-def _choose_prediction(
-    spec: ModelSpec, outputs_of_models: Mapping[str, Mapping[str, np.ndarray]]
-) -> np.ndarray:
-    outputs = outputs_of_models[spec.name]
+def _choose_prediction(spec: ModelSpec, outputs: Mapping[str, np.ndarray]) -> np.ndarray:
     chosen = spec.prediction_key or next(
         (name for name in _USUAL_OUTPUTS if name in outputs),
         next(iter(outputs)) if len(outputs) == 1 else "",

@@ -6,7 +6,7 @@ The formulas, their edge cases and their precision are those of TFMA, so that bo
 To add a metric:
 
 1. Add a row to METRICS below, and to _SETTINGS if it has any; new sums go to accumulators.py.
-2. Take its name off the list in metric_names.py, of those that only TFMA computes.
+2. Take its name off _TFMA_METRICS at the end.
 3. Compare it with TFMA: add it to CASES in tests/evaluation/test_both_engines.py.
 """
 
@@ -33,7 +33,6 @@ from stoker.evaluation.accumulators import (
 from stoker.evaluation.areas import area_under_curve
 from stoker.evaluation.features import did_you_mean
 from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
-from stoker.evaluation.metric_names import ELSEWHERE
 
 Settings = Mapping[str, Any]
 Formula = Callable[[np.ndarray], float]
@@ -48,16 +47,7 @@ class Metric:
     """A number for each slice: a formula over the sums of a statistic."""
 
     name: str
-    statistic: Statistic
-    formula: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class RecordMetric:
-    """The same over the sums of a statistic that the model computes itself."""
-
-    name: str
-    statistic: RecordStatistic
+    statistic: Statistic | RecordStatistic
     formula: Formula
 
 
@@ -67,12 +57,13 @@ def make_metric(config: MetricConfig) -> Metric:
     if config.module and not config.module.startswith(_MODULES):
         raise NeedsTfma(f"the metric {config.module}.{config.class_name}")
     if config.class_name not in METRICS:
-        if config.class_name in ELSEWHERE:
+        if config.class_name in _TFMA_METRICS:
             raise NeedsTfma(f"the metric {config.class_name}")
         raise ValueError(
             f"There is no metric {config.class_name!r}."
-            f"{did_you_mean(config.class_name, [*METRICS, *ELSEWHERE])} A metric is named by its "
-            "class in tf.keras.metrics or tfma.metrics; one of your own needs MetricConfig.module."
+            f"{did_you_mean(config.class_name, [*METRICS, *_TFMA_METRICS])} A metric is named by "
+            "its class in tf.keras.metrics or tfma.metrics; one of your own needs "
+            "MetricConfig.module."
         )
     make, known = METRICS[config.class_name], _SETTINGS.get(config.class_name, ())
     for key, value in settings.items():
@@ -121,10 +112,6 @@ def _ratio(numerator: float, denominator: float) -> float:
     return float(numerator / denominator) if denominator > 0 else math.nan
 
 
-def _both(first: float, second: float, of_both: Callable[[float, float], float]) -> float:
-    return math.nan if math.isnan(first) or math.isnan(second) else of_both(first, second)
-
-
 # From the four sums of a confusion matrix: tp, tn, fp, fn.
 _OF_CONFUSION: dict[str, Callable[[float, float, float, float], float]] = {
     "TruePositives": lambda tp, tn, fp, fn: tp,  # noqa: ARG005
@@ -143,9 +130,7 @@ _OF_CONFUSION: dict[str, Callable[[float, float, float, float], float]] = {
     "Prevalence": lambda tp, tn, fp, fn: _ratio(tp + fn, tp + tn + fp + fn),
     "ThreatScore": lambda tp, tn, fp, fn: _ratio(tp, tp + fn + fp),  # noqa: ARG005
     "F1Score": lambda tp, tn, fp, fn: _ratio(2 * tp, 2 * tp + fp + fn),  # noqa: ARG005
-    "BalancedAccuracy": lambda tp, tn, fp, fn: _both(
-        _ratio(tp, tp + fn), _ratio(tn, tn + fp), lambda tpr, tnr: (tpr + tnr) / 2
-    ),
+    "BalancedAccuracy": lambda tp, tn, fp, fn: (_ratio(tp, tp + fn) + _ratio(tn, tn + fp)) / 2,
 }
 _SHORT_NAMES = {
     "TP": "TruePositives",
@@ -313,3 +298,33 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "BinaryCrossentropy": ("from_logits", "label_smoothing"),
 }
 """By class name: the settings that a metric knows, besides its name."""
+
+_TFMA_METRICS = frozenset(
+    [
+        *("BinaryCrossEntropy", "BinaryIoU", "Bleu", "BooleanFlipRates", "CalibrationPlot"),
+        *("CategoricalCrossEntropy", "CategoricalHinge", "COCOAveragePrecision"),
+        *("COCOAverageRecall", "COCOMeanAveragePrecision", "COCOMeanAverageRecall"),
+        *("CoefficientOfDiscrimination", "ConfusionMatrixAtThresholds", "ConfusionMatrixPlot"),
+        *("CosineSimilarity", "DiagnosticOddsRatio", "ExactMatch", "FairnessIndicators"),
+        *("FalseNegativeFeatureSampler", "FalsePositiveFeatureSampler", "FBetaScore"),
+        *("FowlkesMallowsIndex", "Hinge", "Informedness", "IoU", "KLDivergence", "LogCoshError"),
+        *("Markedness", "MatthewsCorrelationCoefficient", "MaxRecall", "Mean"),
+        *("MeanAbsoluteAttributions", "MeanAttributions", "MeanIoU", "MeanMetricWrapper"),
+        *("MeanRelativeError", "MeanTensor", "MinLabelPosition", "ModelCosineSimilarity"),
+        *("MultiClassConfusionMatrixAtThresholds", "MultiClassConfusionMatrixPlot"),
+        *("MultiLabelConfusionMatrixPlot", "NDCG", "NegativeLikelihoodRatio", "NegToNegFlipRate"),
+        *("NegToPosFlipRate", "ObjectDetectionConfusionMatrixPlot", "ObjectDetectionMaxRecall"),
+        *("ObjectDetectionPrecision", "ObjectDetectionPrecisionAtRecall", "ObjectDetectionRecall"),
+        *("ObjectDetectionThresholdAtRecall", "OneHotIoU", "OneHotMeanIoU", "Poisson"),
+        *("PositiveLikelihoodRatio", "PosToNegFlipRate", "PosToPosFlipRate", "PrecisionAtRecall"),
+        *("PredictedPositiveRate", "PrevalenceThreshold", "QueryStatistics", "R2Score"),
+        *("RecallAtFalsePositiveRate", "RecallAtPrecision", "RelativeCoefficientOfDiscrimination"),
+        *("Rouge", "ScoreDistributionPlot", "SemanticSegmentationConfusionMatrix"),
+        *("SemanticSegmentationFalsePositive", "SemanticSegmentationTruePositive"),
+        *("SensitivityAtSpecificity", "SetMatchPrecision", "SetMatchRecall"),
+        *("SparseTopKCategoricalAccuracy", "SpecificityAtSensitivity", "SquaredHinge", "Sum"),
+        *("SymmetricFlipRate", "SymmetricPredictionDifference", "ThresholdAtRecall"),
+        *("TopKCategoricalAccuracy", "TotalAbsoluteAttributions", "TotalAttributions"),
+    ]
+)
+"""Metrics of Keras and TFMA that Stoker does not compute itself."""

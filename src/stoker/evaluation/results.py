@@ -68,9 +68,7 @@ def read_metrics(folder: str) -> Measured:
     """The metrics of an evaluation; values that are no single number are left out."""
     return {
         read_slice_key(message.slice_key): {
-            MetricId(
-                one.key.name, one.key.model_name, one.key.example_weighted.value, one.key.is_diff
-            ): one.value.double_value.value
+            read_metric_key(one.key): one.value.double_value.value
             for one in message.metric_keys_and_values
             if one.value.WhichOneof("type") == "double_value"
         }
@@ -97,6 +95,11 @@ def metric_key(key: MetricId) -> MetricKey:
     message = MetricKey(name=key.name, model_name=key.model, is_diff=key.is_diff)
     message.example_weighted.value = key.weighted
     return message
+
+
+def read_metric_key(key: MetricKey) -> MetricId:
+    """TFMA's message as a metric's name."""
+    return MetricId(key.name, key.model_name, key.example_weighted.value, key.is_diff)
 
 
 def slice_key(key: OurSliceKey) -> SliceKey:

@@ -4,9 +4,9 @@
 from collections.abc import Iterator
 
 from stoker.dsl.proto.eval_config_pb2 import HIGHER_IS_BETTER, MetricThreshold
-from stoker.dsl.proto.evaluation_pb2 import MetricKey, ValidationResult
+from stoker.dsl.proto.evaluation_pb2 import ValidationResult
 from stoker.evaluation.engine import Measured, MetricId
-from stoker.evaluation.results import read_slice_key, sort_slices
+from stoker.evaluation.results import read_metric_key, read_slice_key, sort_slices
 from stoker.evaluation.slices import describe_slice
 
 _FEW_SLICES = 12
@@ -35,9 +35,10 @@ def failures(validation: ValidationResult) -> Iterator[str]:
     for of_slice in validation.metric_validations_per_slice:
         where = describe_slice(read_slice_key(of_slice.slice_key))
         for failure in of_slice.failures:
+            name = metric_name(read_metric_key(failure.metric_key))
             value = failure.metric_value.double_value.value
             yield (
-                f"{_key_name(failure.metric_key)} of {where} is {value:.6g}, and should be "
+                f"{name} of {where} is {value:.6g}, and should be "
                 f"{_describe_bounds(failure.metric_threshold)}."
             )
     for spec in validation.missing_slices:
@@ -61,10 +62,6 @@ def metric_name(key: MetricId) -> str:
     if key.is_diff:
         return f"{key.name} (change)"
     return f"{key.name} ({key.model})" if key.model else key.name
-
-
-def _key_name(key: MetricKey) -> str:
-    return metric_name(MetricId(key.name, key.model_name, key.example_weighted.value, key.is_diff))
 
 
 def _describe_bounds(threshold: MetricThreshold) -> str:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from stoker.dsl.proto.eval_config_pb2 import (
     HIGHER_IS_BETTER,
     LOWER_IS_BETTER,
-    GenericChangeThreshold,
     MetricThreshold,
     SlicingSpec,
 )
@@ -91,31 +90,29 @@ def _hold(
             continue
         spec = limit.spec or SlicingSpec()
         checked[str(spec)] = spec
-        value = values[limit.metric]
-        if not _holds(limit, value, value, values):
+        if not _holds(limit, values):
             failure = of_slice.failures.add(metric_key=metric_key(limit.metric))
             failure.metric_threshold.CopyFrom(limit.threshold)
-            failure.metric_value.double_value.value = value
+            failure.metric_value.double_value.value = values[limit.metric]
     return list(checked.values())
 
 
-def _holds(limit: _Limit, value: float, change: float, values: dict[MetricId, float]) -> bool:
+def _holds(limit: _Limit, values: dict[MetricId, float]) -> bool:
+    value = values[limit.metric]
     if not limit.metric.is_diff:
         bounds = limit.threshold.value_threshold
         lowest = bounds.lower_bound.value if bounds.HasField("lower_bound") else -math.inf
         highest = bounds.upper_bound.value if bounds.HasField("upper_bound") else math.inf
         return lowest <= value <= highest
-    now = values[limit.metric._replace(is_diff=False)]
-    before = now - change
-    relative = math.nan if math.isclose(before, 0) else change / before
-    return _is_enough(limit.threshold.change_threshold, change, relative)
-
-
-def _is_enough(threshold: GenericChangeThreshold, change: float, relative: float) -> bool:
-    sign = 1 if threshold.direction == HIGHER_IS_BETTER else -1
-    return (
-        not threshold.HasField("absolute") or sign * change >= sign * threshold.absolute.value
-    ) and (not threshold.HasField("relative") or sign * relative >= sign * threshold.relative.value)
+    before = values[limit.metric._replace(is_diff=False)] - value
+    relative = math.nan if math.isclose(before, 0) else value / before
+    least = limit.threshold.change_threshold
+    sign = 1 if least.direction == HIGHER_IS_BETTER else -1
+    return all(
+        sign * found >= sign * getattr(least, kind).value
+        for kind, found in (("absolute", value), ("relative", relative))
+        if least.HasField(kind)
+    )
 
 
 def _limits(plan: Plan) -> Iterator[_Limit]:

@@ -17,7 +17,7 @@ from stoker.errors import ModelRejected
 from stoker.evaluation.accumulators import RecordStatistic
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import EVAL, LABELS
-from stoker.evaluation.metrics import RecordMetric
+from stoker.evaluation.metrics import Metric
 from stoker.models.saved_model import read_graphs
 
 _COUNT = "post_export_metrics/example_count"
@@ -84,7 +84,7 @@ class EvalSavedModel:
         statistic = RecordStatistic("the Estimator's metrics", width, self._state)
         return Compiled(
             tuple(
-                (RecordMetric(name, statistic, functools.partial(self._value, name)), False)
+                (Metric(name, statistic, functools.partial(self._value, name)), False)
                 for name in [*self._values, _COUNT]
             )
         )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
+from stoker.evaluation.chosen_engine import ChosenEngine, choose_engine
 from stoker.evaluation.compiled import Compiled, read_compiled
 from stoker.evaluation.config import wants_compiled_metrics
 from stoker.evaluation.engine import measure
-from stoker.evaluation.engine_choice import EngineChoice, choose_engine
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
 from stoker.evaluation.with_tfma import (
@@ -65,7 +65,7 @@ class Evaluation:
             **custom,
         )
 
-    def _measure(self, choice: EngineChoice) -> None:
+    def _measure(self, choice: ChosenEngine) -> None:
         assert choice.plan
         if choice.left_out:
             print(

@@ -15,7 +15,7 @@ from stoker.evaluation.thresholds import check_thresholds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EngineChoice:
+class ChosenEngine:
     """The engine, and why; `plan` is for Stoker's own, which leaves out what `left_out` names."""
 
     plan: Plan | None = None
@@ -33,7 +33,7 @@ def choose_engine(
     *,
     only_tfma: str | None = None,
     compiled: Mapping[str, Compiled] | None = None,
-) -> EngineChoice:
+) -> ChosenEngine:
     """The engine for a configuration that has its defaults.
 
     `asked` is the engine that the user named, `only_tfma` what else needs TFMA, and `compiled` has
@@ -53,7 +53,7 @@ def choose_engine(
     except NeedsTfma as needed:
         return _refuse_or_take_tfma(asked, needed)
     check_thresholds(plan)
-    return EngineChoice(
+    return ChosenEngine(
         plan=plan,
         reason="engine='stoker' was asked for" if asked else "it computes all that is asked for",
         left_out=unknown,
@@ -73,7 +73,7 @@ def check_config(config: EvalConfig, asked: str | None) -> None:
         _check_names(config)
 
 
-def _refuse_or_take_tfma(asked: str | None, needed: NeedsTfma) -> EngineChoice:
+def _refuse_or_take_tfma(asked: str | None, needed: NeedsTfma) -> ChosenEngine:
     if asked == "stoker":
         raise ValueError(
             f"Evaluator(engine='stoker') cannot compute {needed}: leave engine out, and TFMA does."
@@ -81,14 +81,14 @@ def _refuse_or_take_tfma(asked: str | None, needed: NeedsTfma) -> EngineChoice:
     return _take_tfma(f"only TFMA has {needed}")
 
 
-def _take_tfma(reason: str) -> EngineChoice:
+def _take_tfma(reason: str) -> ChosenEngine:
     if not tfma_is_installed():
         raise MissingPart(
             f"The evaluation needs TFMA, which is not installed ({reason}). Install it: "
             "pip install 'stoker[evaluator]'.",
             name="tensorflow_model_analysis",
         )
-    return EngineChoice(reason=reason)
+    return ChosenEngine(reason=reason)
 
 
 def _check_names(config: EvalConfig) -> None:
