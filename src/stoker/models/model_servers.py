@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -60,20 +61,20 @@ def make_requests(
     return requests
 
 
+@dataclass(frozen=True, slots=True)
 class FreshProcess:
     """A fork of this process, which has imported TensorFlow and not used it yet."""
 
-    def __init__(self, folder: str, loading_seconds: float) -> None:
-        self._folder = folder
-        self._loading_seconds = loading_seconds
+    folder: str
+    loading_seconds: float
 
     def __str__(self) -> str:
         return f"A fresh process with TensorFlow {tf.__version__}"
 
     def try_model(self, requests: Sequence[Request]) -> None:
         """Load the model and send the requests, or raise Unservable."""
-        with Child(_serve, self._folder, requests) as server:
-            _wait_until(server, "load the model", self._loading_seconds)
+        with Child(_serve, self.folder, requests) as server:
+            _wait_until(server, "load the model", self.loading_seconds)
             for _ in requests:
                 _wait_until(server, "answer a request", _ANSWER_SECONDS)
 
@@ -104,16 +105,16 @@ def _wait_until(server: Child, what: str, seconds: float) -> None:
         raise Unservable(raised.message) from raised
 
 
+@dataclass(frozen=True, slots=True)
 class TensorFlowServing:
     """TensorFlow Serving, listening on a socket file only."""
 
-    def __init__(self, folder: str, loading_seconds: float, binary: str) -> None:
-        self._folder = folder
-        self._loading_seconds = loading_seconds
-        self._binary = binary
+    folder: str
+    loading_seconds: float
+    binary: str
 
     def __str__(self) -> str:
-        return f"TensorFlow Serving ({self._binary})"
+        return f"TensorFlow Serving ({self.binary})"
 
     def try_model(self, requests: Sequence[Request]) -> None:
         """Load the model and send the requests, or raise Unservable."""
@@ -134,10 +135,10 @@ class TensorFlowServing:
     def _running(self) -> "Iterator[tuple[subprocess.Popen[bytes], str]]":
         with tempfile.TemporaryDirectory(prefix="stoker-serving-") as tmp:
             base, socket = os.path.join(tmp, "model"), os.path.join(tmp, "socket")
-            shutil.copytree(self._folder, os.path.join(base, "1"))
+            shutil.copytree(self.folder, os.path.join(base, "1"))
             process = subprocess.Popen(
                 [
-                    self._binary,
+                    self.binary,
                     "--port=0",
                     f"--grpc_socket_path={socket}",
                     f"--model_name={_MODEL_NAME}",
@@ -157,7 +158,7 @@ class TensorFlowServing:
         service = model_service_pb2_grpc.ModelServiceStub(channel)
         question = get_model_status_pb2.GetModelStatusRequest()
         question.model_spec.name = _MODEL_NAME
-        deadline = time.monotonic() + self._loading_seconds
+        deadline = time.monotonic() + self.loading_seconds
         while time.monotonic() < deadline:
             if process.poll() is not None:
                 raise Unservable(f"it ended with exit code {process.returncode}.")
@@ -168,4 +169,4 @@ class TensorFlowServing:
                 if any(one.state == one.END for one in states):
                     raise Unservable(f"it could not load the model: {states[0].status}")
             time.sleep(0.1)
-        raise Unservable(f"it did not load the model within {self._loading_seconds:g} seconds.")
+        raise Unservable(f"it did not load the model within {self.loading_seconds:g} seconds.")

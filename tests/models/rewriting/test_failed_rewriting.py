@@ -12,8 +12,7 @@ from stoker.errors import RewriteFailed
 from stoker.models.rewriting.converters import rewrite_saved_model
 from stoker.models.rewriting.rewriter import ModelType
 from stoker.models.rewriting.targets import rewrite
-from stoker.models.rewriting.tflite_rewriter import TFLiteRewriter
-from stoker.models.rewriting.tflite_runtime import LiteRT
+from stoker.models.rewriting.tflite_rewriter import LiteRT, TFLiteRewriter
 
 pytestmark = pytest.mark.tf
 

@@ -4,9 +4,12 @@ import os
 import pytest
 
 from stoker.errors import RewriteFailed
-from stoker.models.rewriting.converters import RewritingExporter, rewrite_saved_model
+from stoker.models.rewriting.converters import (
+    RewritingExporter,
+    create_rewriter,
+    rewrite_saved_model,
+)
 from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
-from stoker.models.rewriting.rewriter_factory import create_rewriter
 
 STEPS = ["_pre_rewrite_validate", "_rewrite", "_post_rewrite_validate"]
 

@@ -13,7 +13,7 @@ import pytest
 from rewritten_models import train_digits
 
 from stoker.models.rewriting.targets import TARGETS, rewrite
-from stoker.models.rewriting.tflite_runtime import METADATA, LiteRT
+from stoker.models.rewriting.tflite_rewriter import METADATA, LiteRT
 
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 

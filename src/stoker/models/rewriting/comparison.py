@@ -31,7 +31,7 @@ TOLERANCES: Mapping[str, float] = {
 }
 """How much a rewritten model may differ, by its precision."""
 
-_NUM_TIMED = 50
+NUM_TIMED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def milliseconds(call: Callable[[], Any]) -> float:
     """How long a call takes, at the median."""
     call()
     times = []
-    for _ in range(_NUM_TIMED):
+    for _ in range(NUM_TIMED):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)

@@ -1,25 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a model is converted: cut, convert, cut again; then compare the result."""
+"""What a conversion takes and gives: a model that is ready for it, and what runs the result."""
 
 import abc
 import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.comparison import (
-    TOLERANCES,
-    Difference,
-    largest_difference,
     milliseconds,
-    size_of,
 )
 from stoker.models.rewriting.plain import PlainModel, make_plain
-from stoker.models.rewriting.report import Report
 from stoker.models.rewriting.sample import Sample, draw, draw_if_fitting
 from stoker.models.rewriting.signature import load_signature
 from stoker.training.session import find_eval_files
@@ -85,7 +80,7 @@ def prepare(
     """Make a signature of the SavedModel in `path` ready to be converted.
 
     `examples` are files to compare on; None means those of the run that this happens in, if they
-    fit. If the signature has to be cut, it is cut as `find_cut` says.
+    fit. If the signature has to be cut, it is cut as CutSearch says.
     """
     signature = load_signature(path, signature_key)
     if examples is None:
@@ -115,74 +110,3 @@ def silence() -> Iterator[None]:
         for number, copy in kept:
             os.dup2(copy, number)
             os.close(copy)
-
-
-def convert(attempt: Callable[[frozenset[str]], Conversion]) -> Conversion:
-    """Attempt a conversion; if it fails for ops that can be cut off, attempt it without them."""
-    avoid: frozenset[str] = frozenset()
-    while True:
-        try:
-            return attempt(avoid)
-        except UnsupportedOps as unsupported:
-            if not unsupported.can_be_cut_off or unsupported.ops <= avoid:
-                raise
-            avoid |= unsupported.ops
-
-
-def prove(
-    conversion: Conversion,
-    runtime: Runtime | NotRun,
-    folder: str,
-    *,
-    format_name: str,
-    precision: str,
-    converter: str,
-    tolerance: float | None = None,
-) -> Report:
-    """Call the rewritten model beside the original, and write down what comes out."""
-    plain, sample = conversion.plain, conversion.sample
-    allowed = TOLERANCES[precision] if tolerance is None else tolerance
-    first = {name: array[:1] for name, array in sample.arrays.items()}
-    report = Report(
-        format=format_name,
-        precision=precision,
-        signature=plain.signature.key,
-        inputs={one.name: one.to_dict() for one in plain.inputs},
-        outputs=plain.outputs,
-        left_out=plain.left_out,
-        cut=plain.is_cut,
-        converter=converter,
-        tolerance=allowed,
-        compared_on=sample.source,
-        original_bytes=size_of(plain.signature.path),
-        rewritten_bytes=size_of(folder),
-        original_ms=milliseconds(lambda: plain.signature(first)),
-    )
-    if isinstance(runtime, NotRun):
-        report = replace(report, note=f"It was not run: {runtime.why}")
-    else:
-        difference = _difference(conversion, runtime, allowed)
-        report = replace(
-            report,
-            runtime=runtime.name,
-            largest_difference=difference.value,
-            worst_output=difference.output,
-            rewritten_ms=runtime.milliseconds(conversion.rows(0, 1)),
-        )
-    report.write(folder)
-    return report
-
-
-def _difference(conversion: Conversion, runtime: Runtime, allowed: float) -> Difference:
-    """How far the rewritten model is from the original; RewriteFailed if that is too far."""
-    plain, sample = conversion.plain, conversion.sample
-    answers = plain.signature(sample.arrays)
-    expected = {name: answers[name] for name in plain.outputs}
-    difference = largest_difference(expected, runtime.answer(conversion.rows(0, len(sample))))
-    if not difference.value <= allowed:
-        raise RewriteFailed(
-            f"In {runtime.name} its output {difference.output!r} differs from the original's by "
-            f"{difference.value:.3g} of the largest value, on {sample.source}; {allowed:g} is "
-            "allowed. Choose a finer precision, or allow more: tolerance=…"
-        )
-    return difference

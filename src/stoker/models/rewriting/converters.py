@@ -1,13 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where users' modules call rewriters: on a SavedModel, or in an Estimator's exporter."""
+"""What users' modules call: a rewriter by name, on a SavedModel or in an Estimator's exporter."""
 
 import os
+import pkgutil
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
+from stoker.models.rewriting.targets import TARGETS
+
+TFLITE_REWRITER = "TFLiteRewriter"
+TFJS_REWRITER = "TFJSRewriter"
+ONNX_REWRITER = "ONNXRewriter"
+
+
+def create_rewriter(rewriter_type: str, *args: Any, **kwargs: Any) -> BaseRewriter:
+    """A rewriter of this type, which may be written in lower case, made with these arguments."""
+    known = {target.rewriter.partition(":")[2]: target.rewriter for target in TARGETS.values()}
+    for name, reference in known.items():
+        if name.lower() == rewriter_type.lower():
+            rewriter: BaseRewriter = pkgutil.resolve_name(reference)(*args, **kwargs)
+            return rewriter
+    raise ValueError(f"There is no rewriter {rewriter_type!r}; there are {', '.join(known)}.")
 
 
 def rewrite_saved_model(

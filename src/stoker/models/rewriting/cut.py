@@ -48,32 +48,21 @@ class Cut:
     """Tensors of the front that no example changes, such as the size of a table."""
 
 
-def find_cut(
-    graph: tf.Graph,
-    arguments: Mapping[str, Any],
-    outputs: Collection[Any],
-    *,
-    avoid: Collection[str] = (),
-    for_integers: bool = False,
-) -> Cut:
-    """The cut that leaves as much as possible behind it, without ops of the kinds in `avoid`.
+class CutSearch:
+    """Finds the cut that leaves as much as possible behind it, without ops of kinds in `avoid`.
 
     `arguments` are the placeholders of the signature by name, `outputs` the tensors it gives. With
     `for_integers`, numbers that are first brought to another scale are taken in that one.
     """
-    return _Search(graph, arguments, outputs, avoid, for_integers).cut()
-
-
-class _Search:
-    """The graph of one signature, with what has to be known about its ops and tensors."""
 
     def __init__(
         self,
         graph: tf.Graph,
         arguments: Mapping[str, Any],
         outputs: Collection[Any],
-        avoid: Collection[str],
-        for_integers: bool,
+        *,
+        avoid: Collection[str] = (),
+        for_integers: bool = False,
     ) -> None:
         self._avoid = frozenset(avoid)
         self._for_integers = for_integers
@@ -86,7 +75,8 @@ class _Search:
         inner = self._front | self._arguments.keys()
         self._rest = [op for op in self._ops if op not in inner]
 
-    def cut(self) -> Cut:
+    def find(self) -> Cut:
+        """The tensors to cut at, and those that no example changes."""
         groups: dict[frozenset[str], list[Any]] = {}
         for name, tensor in self._find_crossing().items():
             groups.setdefault(self._features[name], []).append(tensor)

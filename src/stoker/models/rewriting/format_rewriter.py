@@ -12,9 +12,18 @@ To add a rewriter:
 import abc
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from stoker.models.rewriting.conversion import Conversion, NotRun, Runtime, convert, prove
+from stoker.errors import RewriteFailed
+from stoker.models.rewriting.comparison import (
+    TOLERANCES,
+    Difference,
+    largest_difference,
+    milliseconds,
+    size_of,
+)
+from stoker.models.rewriting.conversion import Conversion, NotRun, Runtime, UnsupportedOps
 from stoker.models.rewriting.report import Report
 from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
 
@@ -33,9 +42,10 @@ class FormatRewriter(BaseRewriter):
     def __init__(
         self,
         name: str,
-        signature_key: str | None,
-        examples: Sequence[str] | None,
-        tolerance: float | None,
+        signature_key: str | None = None,
+        *,
+        examples: Sequence[str] | None = None,
+        tolerance: float | None = None,
     ) -> None:
         self._name = name
         self._given = {"signature_key": signature_key, "examples": examples}
@@ -82,18 +92,68 @@ class FormatRewriter(BaseRewriter):
             )
         source, target = os.fsdecode(original_model.path), os.fsdecode(rewritten_model.path)
         os.makedirs(target, exist_ok=True)
-        self._conversion = convert(lambda avoid: self._attempt(source, target, avoid))
+        self._conversion = self._repeat_attempts(source, target)
+
+    def _repeat_attempts(self, source: str, target: str) -> Conversion:
+        """Attempt it; if it fails for ops that can be cut off, attempt it without them."""
+        avoid: frozenset[str] = frozenset()
+        while True:
+            try:
+                return self._attempt(source, target, avoid)
+            except UnsupportedOps as unsupported:
+                if not unsupported.can_be_cut_off or unsupported.ops <= avoid:
+                    raise
+                avoid |= unsupported.ops
 
     def _post_rewrite_validate(self, rewritten_model: ModelDescription) -> None:
         if not isinstance(self._conversion, Conversion):  # a test has put something in its place
             return
         folder = os.fsdecode(rewritten_model.path)
-        self.report = prove(
-            self._conversion,
-            self._find_runtime(folder, self._conversion),
-            folder,
-            format_name=self.FORMAT,
+        self.report = self._compare(self._conversion, folder)
+        self.report.write(folder)
+
+    def _compare(self, conversion: Conversion, folder: str) -> Report:
+        """Call the rewritten model beside the original, and write down what comes out."""
+        runtime = self._find_runtime(folder, conversion)
+        plain, sample = conversion.plain, conversion.sample
+        first = {name: array[:1] for name, array in sample.arrays.items()}
+        report = Report(
+            format=self.FORMAT,
             precision=self.precision,
+            signature=plain.signature.key,
+            inputs={one.name: one.to_dict() for one in plain.inputs},
+            outputs=plain.outputs,
+            left_out=plain.left_out,
+            cut=plain.is_cut,
             converter=self.converter,
-            tolerance=self._tolerance,
+            tolerance=TOLERANCES[self.precision] if self._tolerance is None else self._tolerance,
+            compared_on=sample.source,
+            original_bytes=size_of(plain.signature.path),
+            rewritten_bytes=size_of(folder),
+            original_ms=milliseconds(lambda: plain.signature(first)),
         )
+        if isinstance(runtime, NotRun):
+            return replace(report, note=f"It was not run: {runtime.why}")
+        difference = _difference(conversion, runtime, report.tolerance)
+        return replace(
+            report,
+            runtime=runtime.name,
+            largest_difference=difference.value,
+            worst_output=difference.output,
+            rewritten_ms=runtime.milliseconds(conversion.rows(0, 1)),
+        )
+
+
+def _difference(conversion: Conversion, runtime: Runtime, allowed: float) -> Difference:
+    """How far the rewritten model is from the original; RewriteFailed if that is too far."""
+    plain, sample = conversion.plain, conversion.sample
+    answers = plain.signature(sample.arrays)
+    expected = {name: answers[name] for name in plain.outputs}
+    difference = largest_difference(expected, runtime.answer(conversion.rows(0, len(sample))))
+    if not difference.value <= allowed:
+        raise RewriteFailed(
+            f"In {runtime.name} its output {difference.output!r} differs from the original's by "
+            f"{difference.value:.3g} of the largest value, on {sample.source}; {allowed:g} is "
+            "allowed. Choose a finer precision, or allow more: tolerance=…"
+        )
+    return difference

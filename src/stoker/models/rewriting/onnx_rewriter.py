@@ -45,7 +45,7 @@ class ONNXRewriter(FormatRewriter):
         tolerance: float | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(name, signature_key, examples, tolerance)
+        super().__init__(name, signature_key, examples=examples, tolerance=tolerance)
         self._filename = filename
         self._options = {"opset": opset, **kwargs}
 

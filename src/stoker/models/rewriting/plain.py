@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
-from stoker.models.rewriting.cut import Border, Cut, find_cut
+from stoker.models.rewriting.cut import Border, Cut, CutSearch
 from stoker.models.rewriting.one_hot import spell_out_one_hot
 from stoker.models.rewriting.signature import FlatSignature, flatten
 
@@ -79,7 +79,7 @@ def make_plain(
     avoid: Collection[str] = (),
     for_integers: bool = False,
 ) -> PlainModel:
-    """A function on plain tensors; if the signature has to be cut, as `find_cut` says.
+    """A function on plain tensors; if the signature has to be cut, as CutSearch says.
 
     `raw` are a few inputs of the signature: their path through the graph tells shapes that the
     graph itself leaves open.
@@ -95,13 +95,14 @@ def make_plain(
     if signature.is_plain:
         front = _NoFront(signature)
     else:
-        cut = find_cut(
+        search = CutSearch(
             signature.frozen.graph,
             signature.arguments,
             wanted.values(),
             avoid=avoid,
             for_integers=for_integers,
         )
+        cut = search.find()
         _check_worth(signature, cut, wanted.values())
         front = _Front(signature, cut, raw)
     graph = _graph_behind(front.cut, wanted.values(), for_integers=for_integers)

@@ -2,8 +2,8 @@
 """What is known about a rewritten model: the file `rewriting.json` beside it."""
 
 import json
-import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Self
 
 REPORT_FILE = "rewriting.json"
@@ -54,12 +54,9 @@ class Report:
 
     def write(self, folder: str) -> None:
         """Put it beside the model."""
-        with open(os.path.join(folder, REPORT_FILE), "w", encoding="utf-8") as file:
-            json.dump(self.to_dict(), file, indent=2)
-            file.write("\n")
+        Path(folder, REPORT_FILE).write_text(json.dumps(self.to_dict(), indent=2) + "\n")
 
     @classmethod
     def read(cls, folder: str) -> Self:
         """The report that `write` has put there."""
-        with open(os.path.join(folder, REPORT_FILE), encoding="utf-8") as file:
-            return cls(**json.load(file))
+        return cls(**json.loads(Path(folder, REPORT_FILE).read_text()))

@@ -29,67 +29,53 @@ class Target:
     folder: str
     """The name of its folder beside Format-Serving, in a model that a Trainer has rewritten."""
     summary: str
-    options: Callable[[], Mapping[str, Any]] = dict
-    """Arguments of the rewriter; a function, since some of them need TensorFlow."""
+    options: Callable[[Any], Mapping[str, Any]] = lambda _: {}
+    """Arguments of the rewriter, made with the module of TensorFlow."""
     is_calibrated: bool = False
     """Whether it cannot be made without examples."""
 
 
-def _keep_floats() -> dict[str, Any]:
-    return {"filename": "model.tflite"}
-
-
-def _quantize(**more: Any) -> dict[str, Any]:
-    import tensorflow as tf
-
-    return {**_keep_floats(), "quantization_optimizations": [tf.lite.Optimize.DEFAULT], **more}
-
-
-def _quantize_to_float16() -> dict[str, Any]:
-    import tensorflow as tf
-
-    return _quantize(quantization_supported_types=[tf.float16])
-
-
-def _quantize_to_integers() -> dict[str, Any]:
-    return _quantize(quantization_enable_full_integer=True)
-
-
-def _quantize_both_ends() -> dict[str, Any]:
-    import tensorflow as tf
-
-    ends = {"inference_input_type": tf.int8, "inference_output_type": tf.int8}
-    return {**_quantize_to_integers(), **ends}
+def _make_options(tf: Any, *, optimize: bool = True, **more: Any) -> dict[str, Any]:
+    quantized = {"quantization_optimizations": [tf.lite.Optimize.DEFAULT]} if optimize else {}
+    return {"filename": "model.tflite", **quantized, **more}
 
 
 TARGETS: Mapping[str, Target] = {
     "tflite": Target(
-        rewriter=_TFLITE, folder="Format-TFLite", summary="TFLite, float32", options=_keep_floats
+        rewriter=_TFLITE,
+        folder="Format-TFLite",
+        summary="TFLite, float32",
+        options=lambda tf: _make_options(tf, optimize=False),
     ),
     "tflite_dynamic": Target(
         rewriter=_TFLITE,
         folder="Format-TFLite-dynamic",
         summary="TFLite, eight bits for a weight",
-        options=_quantize,
+        options=_make_options,
     ),
     "tflite_float16": Target(
         rewriter=_TFLITE,
         folder="Format-TFLite-float16",
         summary="TFLite, float16 weights",
-        options=_quantize_to_float16,
+        options=lambda tf: _make_options(tf, quantization_supported_types=[tf.float16]),
     ),
     "tflite_int8": Target(
         rewriter=_TFLITE,
         folder="Format-TFLite-int8",
         summary="TFLite, integers throughout; floats at both ends",
-        options=_quantize_to_integers,
+        options=lambda tf: _make_options(tf, quantization_enable_full_integer=True),
         is_calibrated=True,
     ),
     "tflite_int8_io": Target(
         rewriter=_TFLITE,
         folder="Format-TFLite-int8-io",
         summary="TFLite, integers throughout and at both ends",
-        options=_quantize_both_ends,
+        options=lambda tf: _make_options(
+            tf,
+            quantization_enable_full_integer=True,
+            inference_input_type=tf.int8,
+            inference_output_type=tf.int8,
+        ),
         is_calibrated=True,
     ),
     "tfjs": Target(rewriter=_TFJS, folder="Format-TFJS", summary="TensorFlow.js"),
@@ -119,6 +105,8 @@ def rewrite(
     tolerance: float | None = None,
 ) -> Report:
     """Rewrite a SavedModel into a folder, and compare both; RewriteFailed leaves no trace."""
+    import tensorflow
+
     wanted = TARGETS[target]
     if wanted.is_calibrated and examples is None:
         raise RewriteFailed(
@@ -131,7 +119,7 @@ def rewrite(
         signature_key=signature,
         examples=examples,
         tolerance=tolerance,
-        **wanted.options(),
+        **wanted.options(tensorflow),
     )
     rewriter.perform_rewrite(
         ModelDescription(ModelType.SAVED_MODEL, os.path.abspath(saved_model)),

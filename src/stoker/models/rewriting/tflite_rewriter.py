@@ -1,22 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """SavedModel to TFLite: TensorFlow's own converter, and LiteRT to run what comes out."""
 
+import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any, NoReturn
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
 from stoker.errors import RewriteFailed
-from stoker.models.rewriting.conversion import Conversion, UnsupportedOps, prepare, silence
+from stoker.models.inputs import Arrays
+from stoker.models.rewriting.conversion import (
+    Conversion,
+    Runtime,
+    UnsupportedOps,
+    prepare,
+    silence,
+)
 from stoker.models.rewriting.format_rewriter import FormatRewriter
+from stoker.models.rewriting.plain import PlainModel
 from stoker.models.rewriting.rewriter import ModelDescription, ModelType
-from stoker.models.rewriting.tflite_runtime import LiteRT, add_metadata
 from stoker.models.serving_model import CALL_ERRORS, first_line
+
+METADATA = "stoker"
+"""The name of the metadata entry that says what a file takes and gives, as JSON."""
 
 # TFX's tests replace this name, and those of some functions below.
 _TFLiteConverter = tf.lite.TFLiteConverter
@@ -64,7 +77,7 @@ class TFLiteRewriter(FormatRewriter):
                 "quantization_enable_full_integer needs a representative_dataset to calibrate on: "
                 "a function that yields inputs of the model, {name: array of one example}."
             )
-        super().__init__(name, signature_key, examples, tolerance)
+        super().__init__(name, signature_key, examples=examples, tolerance=tolerance)
         self._filename = os.fsdecode(filename)
         self._copied = [_ASSETS] * copy_assets + [_ASSETS_EXTRA] * copy_assets_extra
         self._optimizations = list(quantization_optimizations or [])
@@ -127,7 +140,7 @@ class TFLiteRewriter(FormatRewriter):
         return (
             content.encode()
             if isinstance(content, str)
-            else add_metadata(content, conversion.plain)
+            else _add_metadata(content, conversion.plain)
         )
 
     def _calibration(self, conversion: Conversion) -> Callable[[], Iterator[Any]] | None:
@@ -166,7 +179,7 @@ class TFLiteRewriter(FormatRewriter):
             setattr(converter, name, value)
         return converter
 
-    def _find_runtime(self, folder: str, conversion: Conversion) -> LiteRT:
+    def _find_runtime(self, folder: str, conversion: Conversion) -> "LiteRT":
         return LiteRT(os.path.join(folder, self._filename), conversion.plain.signature.key)
 
 
@@ -199,3 +212,68 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     if isinstance(values, Mapping):
         return values
     return dict(zip(names, values, strict=True))
+
+
+class LiteRT(Runtime):
+    """A TFLite file, loaded."""
+
+    def __init__(self, path: str, key: str) -> None:
+        from ai_edge_litert.interpreter import Interpreter
+
+        self.name = f"ai-edge-litert {version('ai-edge-litert')}"
+        try:
+            self._interpreter = Interpreter(model_path=path)
+            self._run = self._interpreter.get_signature_runner(key)
+        except (RuntimeError, ValueError) as error:
+            raise RewriteFailed(f"{self.name} does not load {path}: {error}") from error
+        self.inputs = self._run.get_input_details()
+        self.outputs = self._run.get_output_details()
+
+    def answer(self, arrays: Arrays) -> Arrays:
+        """What the model answers, with floats for integers that stand for floats."""
+        fed = {name: _quantize(arrays[name], detail) for name, detail in self.inputs.items()}
+        try:
+            found = self._run(**fed)
+        except (RuntimeError, ValueError) as error:
+            raise RewriteFailed(f"{self.name} cannot run the model: {error}") from error
+        return {name: _dequantize(found[name], detail) for name, detail in self.outputs.items()}
+
+
+def _quantize(array: Any, detail: dict[str, Any]) -> Any:
+    scale, zero = detail["quantization"]
+    if array.dtype.kind != "f" or not scale:
+        return array.astype(detail["dtype"])
+    limits = np.iinfo(detail["dtype"])
+    return np.clip(np.round(array / scale + zero), limits.min, limits.max).astype(detail["dtype"])
+
+
+def _dequantize(array: Any, detail: dict[str, Any]) -> Any:
+    scale, zero = detail["quantization"]
+    return (array.astype(np.float32) - zero) * np.float32(scale) if scale else array
+
+
+def _add_metadata(content: bytes, plain: PlainModel) -> bytes:
+    """The file with an entry that says what it takes, and a description for other tools."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    from tensorflow.lite.tools import flatbuffer_utils
+
+    model = flatbuffer_utils.convert_bytearray_to_object(bytearray(content))
+    said = {
+        "signature": plain.signature.key,
+        "inputs": {one.name: one.to_dict() for one in plain.inputs},
+        "outputs": plain.outputs,
+    }
+    buffer = schema.BufferT()
+    buffer.data = np.frombuffer(json.dumps(said).encode(), np.uint8)
+    model.buffers.append(buffer)
+    entry = schema.MetadataT()
+    entry.name = METADATA
+    entry.buffer = len(model.buffers) - 1
+    model.metadata = [*(model.metadata or []), entry]
+    model.description = _describe(plain)
+    return bytes(flatbuffer_utils.convert_object_to_bytearray(model))
+
+
+def _describe(plain: PlainModel) -> str:
+    takes = "; ".join(f"{one.name}: {one.meaning}" for one in plain.inputs)
+    return f"{plain.signature.key} takes {takes}"
