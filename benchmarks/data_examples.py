@@ -9,7 +9,7 @@ import data_rows
 import measuring
 
 from stoker.artifacts import Examples
-from stoker.components.example_gen import CsvExampleGen
+from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.example_gen.executor import CsvExecutor
 
 

@@ -4,7 +4,7 @@ import json
 import note_pipeline
 import pytest
 
-from stoker.components.example_gen import CsvExampleGen
+from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.schema_gen import SchemaGen
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.dsl import Pipeline

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from stoker.cli.train import read_data, training_pipeline
-from stoker.components.example_gen import (
+from stoker.components.example_gen.component import (
     CsvExampleGen,
     ImportExampleGen,
     JsonExampleGen,

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from stoker.artifacts import ExampleAnomalies, ExampleStatistics, Schema
-from stoker.components.example_gen import CsvExampleGen
+from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.example_validator import ExampleValidator, Executor
 from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.statistics_gen import StatisticsGen

@@ -7,7 +7,7 @@ import pytest
 
 from stoker.artifacts import Examples, ExampleStatistics, Schema
 from stoker.components import schema_gen, statistics_gen
-from stoker.components.example_gen import CsvExampleGen
+from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.example_gen.executor import CsvExecutor
 from stoker.components.schema_gen import (
     ImportSchemaExecutor,

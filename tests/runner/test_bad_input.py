@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stoker.artifacts import Examples
-from stoker.components.example_gen import CsvExampleGen, ImportExampleGen
+from stoker.components.example_gen.component import CsvExampleGen, ImportExampleGen
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline, as_channel

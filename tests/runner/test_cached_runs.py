@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stoker.artifacts import Examples, Model
-from stoker.components.example_gen import CsvExampleGen
+from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import InputArtifact, OutputArtifact, Parameter, Pipeline, component

@@ -16,7 +16,7 @@ from stoker.any_python.layout import serving_model_dir
 from stoker.artifacts import Examples, HyperParameters, PropertyValue, encode_split_names
 from stoker.cli.options import fresh_option, json_option, names_and_values
 from stoker.cli.printing import print_json, readable_path
-from stoker.components.example_gen import FORMATS, CsvExampleGen
+from stoker.components.example_gen.component import FORMATS, CsvExampleGen
 from stoker.components.importer import Importer
 from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
 from stoker.components.statistics_gen import StatisticsGen

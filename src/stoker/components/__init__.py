@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stoker.components.bulk_inferrer import BulkInferrer as BulkInferrer
     from stoker.components.evaluator import Evaluator as Evaluator
-    from stoker.components.example_gen import CsvExampleGen as CsvExampleGen
-    from stoker.components.example_gen import FileBasedExampleGen as FileBasedExampleGen
-    from stoker.components.example_gen import ImportExampleGen as ImportExampleGen
-    from stoker.components.example_gen import JsonExampleGen as JsonExampleGen
-    from stoker.components.example_gen import ParquetExampleGen as ParquetExampleGen
+    from stoker.components.example_gen.component import CsvExampleGen as CsvExampleGen
+    from stoker.components.example_gen.component import FileBasedExampleGen as FileBasedExampleGen
+    from stoker.components.example_gen.component import ImportExampleGen as ImportExampleGen
+    from stoker.components.example_gen.component import JsonExampleGen as JsonExampleGen
+    from stoker.components.example_gen.component import ParquetExampleGen as ParquetExampleGen
     from stoker.components.example_validator import ExampleValidator as ExampleValidator
     from stoker.components.importer import Importer as Importer
     from stoker.components.infra_validator import InfraValidator as InfraValidator
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 STEPS = {
     "BulkInferrer": "bulk_inferrer",
-    "CsvExampleGen": "example_gen",
+    "CsvExampleGen": "example_gen.component",
     "Evaluator": "evaluator",
     "ExampleValidator": "example_validator",
-    "FileBasedExampleGen": "example_gen",
-    "ImportExampleGen": "example_gen",
+    "FileBasedExampleGen": "example_gen.component",
+    "ImportExampleGen": "example_gen.component",
     "ImportSchemaGen": "schema_gen",
     "Importer": "importer",
     "InfraValidator": "infra_validator",
-    "JsonExampleGen": "example_gen",
-    "ParquetExampleGen": "example_gen",
+    "JsonExampleGen": "example_gen.component",
+    "ParquetExampleGen": "example_gen.component",
     "Pusher": "pusher",
     "Resolver": "resolver",
     "Rewriter": "rewriter",

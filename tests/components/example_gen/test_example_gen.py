@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.artifacts import ExternalArtifact
-from stoker.components.example_gen import (
+from stoker.components.example_gen.component import (
     CsvExampleGen,
     FileBasedExampleGen,
     ImportExampleGen,
@@ -325,8 +325,8 @@ def test_splits_that_cannot_be_are_refused_when_declared():
 def test_declaring_data_steps_loads_nothing_heavy():
     code = (
         "import sys, stoker.data\n"
-        "from stoker.components import example_gen, statistics_gen, schema_gen\n"
-        "example_gen.CsvExampleGen('data')\n"
+        "from stoker.components import CsvExampleGen, StatisticsGen, SchemaGen\n"
+        "CsvExampleGen('data')\n"
         "heavy = {'tensorflow', 'pyarrow', 'numpy', 'pandas', 'tfx_bsl', 'sqlalchemy'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -9,7 +9,7 @@ import pytest
 from stoker.artifacts import Examples, Model
 from stoker.cli.clean import find_leftovers
 from stoker.cli.verify import find_damage
-from stoker.components.example_gen import CsvExampleGen, JsonExampleGen, ParquetExampleGen
+from stoker.components.example_gen.component import CsvExampleGen, JsonExampleGen, ParquetExampleGen
 from stoker.components.importer import Importer
 from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.transform.component import Transform

@@ -3,7 +3,7 @@
 
 import pytest
 
-from stoker.components.example_gen import CsvExampleGen
+from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.example_gen.spans import choose
 from stoker.dsl.proto.example_gen_pb2 import Input
 from stoker.dsl.proto.range_config_pb2 import RangeConfig

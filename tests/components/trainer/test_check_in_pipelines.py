@@ -3,7 +3,7 @@
 import pytest
 
 from stoker.artifacts import Examples, State
-from stoker.components.example_gen import CsvExampleGen
+from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline
 from stoker.errors import StepFailed

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stoker.artifacts import Examples, Model, TransformGraph
-from stoker.components.trainer.check import ModelCheck
+from stoker.components.trainer.before_publishing import ModelCheck
 from stoker.components.trainer.component import Trainer
 from stoker.data.tfrecord import write_records
 from stoker.dsl import Channel
@@ -461,7 +461,7 @@ def outcome(tmp_path):
             run_id="r",
             node_id="Trainer",
             execution_id=1,
-            executor="stoker.components.trainer.check:ModelCheck",
+            executor="stoker.components.trainer.before_publishing:ModelCheck",
             inputs={"examples": [write_examples(tmp_path / "examples", ROWS)]},
             outputs={"model": [model]},
         )

@@ -22,8 +22,8 @@ from stoker.models.rewriting.targets import check_targets
 from stoker.task import Workers
 
 _EXECUTORS = "stoker.components.trainer.executor:"
-_CHECK = "stoker.components.trainer.check:ModelCheck"
-_REWRITE = "stoker.components.trainer.rewrite:Rewrite"
+_CHECK = "stoker.components.trainer.before_publishing:ModelCheck"
+_REWRITE = "stoker.components.trainer.before_publishing:Rewrite"
 
 
 class TrainerSpec(dsl.ComponentSpec):

@@ -2,6 +2,6 @@
 """An ExampleGen whose executor is chosen by the pipeline."""
 
 from stoker.stand_ins.tfx.missing import missing
-from stoker.components.example_gen import FileBasedExampleGen
+from stoker.components.example_gen.component import FileBasedExampleGen
 
 __getattr__ = missing(__name__)

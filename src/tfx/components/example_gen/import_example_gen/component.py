@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """ImportExampleGen as a pipeline sees it."""
 
-from stoker.components.example_gen import ImportExampleGen
+from stoker.components.example_gen.component import ImportExampleGen

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After training, and before anything is published, the model has to work.
+"""What happens to a model after training and before it is published, each in a fresh process.
 
-`ModelCheck` runs in a fresh process, as a second task of the Trainer's step. What it finds out
-becomes properties of the Model:
+`ModelCheck` makes sure that it works; `Rewrite` then writes it in the formats of
+`Trainer(rewrite=[…])`, beside Format-Serving. What the check finds out becomes properties:
 
     model_type     "SavedModel", or "files" for any other kind
     signatures     {name: {"inputs": {name: {"dtype": …, "shape": …}}, "outputs": …}}
@@ -11,6 +11,7 @@ becomes properties of the Model:
 The signatures of a SavedModel in a sub-folder have its path before their names.
 """
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import json_format
 
 from stoker import dsl
-from stoker.any_python.layout import eval_model_dir, serving_model_dir
+from stoker.any_python.layout import eval_model_dir, serving_model_dir, serving_model_path
+from stoker.components.rewriter import eval_files
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
 from stoker.errors import ModelRejected
+from stoker.models.rewriting.targets import TARGETS, rewrite_all
 
 if TYPE_CHECKING:
     from stoker.models.check import CheckedModel
@@ -51,7 +54,24 @@ class ModelCheck(dsl.BaseExecutor):
         model.set_string_custom_property("model_check", " ".join(notes))
 
 
-def eval_splits(exec_properties: Mapping[str, Any]) -> list[str]:
+class Rewrite(dsl.BaseExecutor):
+    """Writes the model that was trained in other formats."""
+
+    def Do(
+        self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        """Put each format into a folder of its own; if one fails, none is left."""
+        (model,) = output_dict["model"]
+        examples = input_dict.get("raw_examples") or input_dict["examples"]
+        files = eval_files(examples, _eval_splits(exec_properties))
+        names = json.loads(exec_properties["rewrite"])
+        folders = {name: os.path.join(model.uri, TARGETS[name].folder) for name in names}
+        reports = rewrite_all(serving_model_path(model.uri), folders, examples=files)
+        described = {name: report.to_dict() for name, report in reports.items()}
+        model.set_json_value_custom_property("rewriting", described)
+
+
+def _eval_splits(exec_properties: Mapping[str, Any]) -> list[str]:
     """The splits that a Trainer evaluates on."""
     args = json_format.Parse(exec_properties.get("eval_args") or "{}", EvalArgs())
     return list(args.splits) or ["eval"]
@@ -72,7 +92,7 @@ def _check(
     graphs = input_dict.get("transform_graph")
     examples = read_eval_examples(
         input_dict.get("examples") or [],
-        eval_splits(exec_properties),
+        _eval_splits(exec_properties),
         graphs[0].uri if graphs else None,
     )
     for folder in serving:
