@@ -7,13 +7,11 @@ in for it, with the names that a module file uses; any other name says that it i
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple
 
 from . import dataset, eval_export, fileio, fn_args, io_utils, path_utils
 
@@ -63,10 +61,12 @@ MODULES: dict[str, Mapping[str, Any]] = {
 
 
 def install() -> None:
-    """Let the modules be found, for each package that this interpreter does not have."""
-    missing = {name.partition(".")[0] for name in MODULES}
-    missing = {name for name in missing if not _is_installed(name)}
-    sys.meta_path.insert(0, _Finder({one for one in MODULES if one.partition(".")[0] in missing}))
+    """Let the modules be imported, for each package that this interpreter does not have."""
+    packages = {name.partition(".")[0] for name in MODULES}
+    missing = {package for package in packages if not _is_installed(package)}
+    for name, content in MODULES.items():
+        if name.partition(".")[0] in missing:
+            vars(_make_module(name)).update(content)
 
 
 def _is_installed(package: str) -> bool:
@@ -75,51 +75,27 @@ def _is_installed(package: str) -> bool:
     return found is not None and found.origin not in (None, "namespace")
 
 
-class _Finder(MetaPathFinder):
-    """Finds the modules and the packages that they are in."""
-
-    def __init__(self, modules: set[str]) -> None:
-        self._names = {name for module in modules for name in _prefixes(module)}
-
-    def find_spec(
-        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, _Maker(), is_package=True) if fullname in self._names else None
-
-
-def _prefixes(name: str) -> list[str]:
-    """A module and the packages that it is in."""
-    parts = name.split(".")
-    return [".".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
-
-
-class _Maker(Loader):
-    """Makes a module from the table."""
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _StandIn(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        vars(module).update(MODULES.get(module.__name__, {}))
+def _make_module(name: str) -> ModuleType:
+    """The module of a name, as if it had been imported, in the packages that it is in."""
+    if name not in sys.modules:
+        module = sys.modules[name] = _StandIn(name)
+        module.__spec__ = ModuleSpec(name, None, is_package=True)
+        module.__path__ = []
+        package, _, last = name.rpartition(".")
+        if package:
+            setattr(_make_module(package), last, module)
+    return sys.modules[name]
 
 
 class _StandIn(ModuleType):
-    """A module of the table, or a package above one; modules below it come with their names."""
+    """A module of the table, or a package above one."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        below = f"{self.__name__}.{name}"
-        if any(f"{one}.".startswith(f"{below}.") for one in MODULES):
-            return importlib.import_module(below)
+        known = sorted(one for one in vars(self) if not one.startswith("__"))
         raise ImportError(
-            f"{below} is not there for a module that runs in another interpreter. It has "
-            f"{', '.join(_names_in(self.__name__))} in {self.__name__}.",
-            name=below,
+            f"{self.__name__}.{name} is not there for a module that runs in another interpreter. "
+            f"It has {', '.join(known)} in {self.__name__}.",
+            name=f"{self.__name__}.{name}",
         )
-
-
-def _names_in(module: str) -> list[str]:
-    prefix = f"{module}."
-    below = {one[len(prefix) :].partition(".")[0] for one in MODULES if one.startswith(prefix)}
-    return sorted({*below, *MODULES.get(module, ())})
