@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Pythons of this machine: where one of a version is, and which TensorFlow is in it."""
 
+import contextlib
 import functools
 import glob
 import json
@@ -95,8 +96,9 @@ def find_python(versions: Sequence[str]) -> str | None:
     """A Python of one of these versions, such as "3.7"; the first that there is."""
     for version in versions:
         for path in _candidates(version):
-            if _is_version(path, version):
-                return path
+            with contextlib.suppress(StokerError):  # a shim of pyenv may only complain
+                if inspect_python(path).version.startswith(f"{version}."):
+                    return path
     return None
 
 
@@ -118,11 +120,3 @@ def _candidates(version: str) -> Iterator[str]:
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         if found.returncode == 0:
             yield found.stdout.strip()
-
-
-def _is_version(path: str, version: str) -> bool:
-    """Whether it is such a Python; a shim of pyenv may only complain that it is not."""
-    try:
-        return inspect_python(path).version.startswith(f"{version}.")
-    except StokerError:
-        return False

@@ -9,13 +9,13 @@ One is made in place, because its scripts name their own path, under a lock that
 of if its holder dies. The file `made` in it is written last: without that, it is nobody's.
 """
 
-import contextlib
 import hashlib
 import os
 import shutil
 import subprocess
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from stoker.errors import StokerError
@@ -192,12 +192,10 @@ def _read_venv(name: str) -> Venv | None:
     return Venv(name=name, folder=folder, current=recipe is None or recipe.digest() == digest)
 
 
-@contextlib.contextmanager
-def _lock(name: str) -> Iterator[None]:
+def _lock(name: str) -> AbstractContextManager[int]:
     """Held by whoever makes or removes an environment; others wait."""
     os.makedirs(os.path.join(home(), "envs"), exist_ok=True)
-    with hold_lock(os.path.join(home(), "envs", f"{name}.lock")):
-        yield
+    return hold_lock(os.path.join(home(), "envs", f"{name}.lock"))
 
 
 def _commands(recipe: Recipe, base: str, folder: str) -> Iterator[list[str]]:
