@@ -5,8 +5,7 @@ To add a launcher:
 
 1. Write a class with the three methods of `Launcher` in a file here. Where the process is yours to
    start, have it call `worker.execute`, and send the Outcome back as JSON.
-2. To run `Trainer(workers=…)`, give it a method `reserve` as in `worker_group.Slots`, and call
-   `run_worker_group`.
+2. To run `Trainer(workers=…)`, call `run_worker_group` with a function that gives `Slot`s.
 3. Export it in `stoker/__init__.py`, and choose it for `--on` in `cli/run.py`.
 """
 

@@ -59,7 +59,20 @@ class OnRay:
         """Run a task on the cluster; Ctrl-C stops it and gives a canceled Outcome."""
         if not task.needs_worker_group:
             task = replace(task, retries=0)  # what it has written may be all there is
-        return run_worker_group(task, watcher, _RaySlots(self._placement_for, task))
+        code = pack(task)
+
+        def reserve(members: Sequence[Member], workers: Workers) -> list[_Slot]:
+            placement = self._placement_for(members, workers)
+            nodes = [offer.node for offer in placement.offers]
+            slots = []
+            for actor, offer, _ in zip(placement.actors, placement.offers, members, strict=False):
+                actor.prepare.remote([task.needs])
+                num_cpus = offer.num_cpus // nodes.count(offer.node)
+                variables = share_node(workers, num_cpus, offer.gpus)
+                slots.append(_Slot(actor, code=code, address=offer.address, variables=variables))
+            return slots
+
+        return run_worker_group(task, watcher, reserve)
 
     def close(self) -> None:
         """Leave nothing running on the cluster, and end it if it is ours."""
@@ -194,36 +207,6 @@ def _explain_no_room(bundles: Sequence[Bundle], wait_seconds: float) -> str:
         f"the whole cluster has {there}. Ask for less with Workers(cpus_each=…, gpus_each=…), or "
         "wait longer: OnRay(wait_seconds=…)."
     )
-
-
-class _RaySlots:
-    """Where the members of one worker group run."""
-
-    def __init__(
-        self, placement_for: Callable[[Sequence[Member], Workers], _Placement], task: Task
-    ) -> None:
-        self._placement_for = placement_for
-        self._needs = task.needs
-        self._code = pack(task)
-
-    def reserve(self, members: Sequence[Member], workers: Workers) -> list["_Slot"]:
-        """Reserve slots on the nodes that have room."""
-        placement = self._placement_for(members, workers)
-        nodes = [offer.node for offer in placement.offers]
-        found = list(zip(placement.actors, placement.offers, strict=True))[: len(members)]
-        for actor, _ in found:
-            actor.prepare.remote([self._needs])
-        return [
-            _Slot(
-                actor,
-                code=self._code,
-                address=offer.address,
-                variables=share_node(
-                    workers, offer.num_cpus // nodes.count(offer.node), offer.gpus
-                ),
-            )
-            for actor, offer in found
-        ]
 
 
 def _end_actor(actor: Any) -> None:

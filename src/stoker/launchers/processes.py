@@ -69,7 +69,7 @@ class Processes:
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in fresh processes; Ctrl-C stops them and gives a canceled Outcome."""
         if task.needs_worker_group:
-            return run_worker_group(task, watcher, self)
+            return run_worker_group(task, watcher, self.reserve)
         slot = _Slot(self._worker)
         ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         try:

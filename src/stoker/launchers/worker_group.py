@@ -74,11 +74,8 @@ class Slot(Protocol):
         """End it and what it started at once; return when it is gone."""
 
 
-class Slots(Protocol):
-    """Where worker groups run: on this machine, or on several."""
-
-    def reserve(self, members: Sequence[Member], workers: Workers) -> Sequence[Slot]:
-        """New slots for one attempt, in the order of `members`."""
+Reserve = Callable[[Sequence[Member], Workers], Sequence[Slot]]
+"""Gives new slots for one attempt, in the order of the members: on this machine, or on several."""
 
 
 @dataclass(kw_only=True)
@@ -242,11 +239,11 @@ def decide_after_failure(
     return FailureDecision.RESTART if num_failures <= retries else FailureDecision.RAISE
 
 
-def run_worker_group(task: Task, watcher: Watcher, slots: Slots) -> Outcome:
+def run_worker_group(task: Task, watcher: Watcher, reserve: Reserve) -> Outcome:
     """Do a task with all of its processes; the Outcome is the chief's, or the first failure."""
     num_failures = 0
     while True:
-        with contextlib.closing(_Attempt(task, watcher, slots, number=num_failures)) as attempt:
+        with contextlib.closing(_Attempt(task, watcher, reserve, number=num_failures)) as attempt:
             outcome = attempt.outcome()
         if outcome.failure is None:
             return outcome
@@ -326,13 +323,13 @@ class _RunningMember:
 class _Attempt:
     """All members from their start to the end of the last one."""
 
-    def __init__(self, task: Task, watcher: Watcher, slots: Slots, *, number: int) -> None:
+    def __init__(self, task: Task, watcher: Watcher, reserve: Reserve, *, number: int) -> None:
         workers = task.workers or Workers()
         self._join_seconds = workers.join_seconds
         self._ended: queue.SimpleQueue[tuple[_RunningMember, Outcome]] = queue.SimpleQueue()
         self._looked_at = time.monotonic()
         members = list_members(workers, task.needs.cluster)
-        reserved = slots.reserve(members, workers)
+        reserved = reserve(members, workers)
         members = set_tf_config(members, reserved)
         self._members = [
             _RunningMember(
