@@ -10,7 +10,7 @@ training.py          calls run_fn, or trains the Estimator of trainer_fn
 estimator.py         trains, evaluates and exports an Estimator
 eval_export.py       tfma.export: the EvalSavedModel
 layout.py            where things lie inside an artifact's directory
-fileio.py, io_utils.py, path_utils.py  TFX's modules of these names
+fileio.py, io_utils.py  TFX's modules of these names
 processes.py         forks that end with their parent and bring their errors home
 channel.py           how a worker is asked for, and how it answers
 failures.py          what went wrong, with the user's own traceback

@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Mapping, NamedTuple
 
-from . import dataset, eval_export, fileio, fn_args, io_utils, path_utils
+from . import dataset, eval_export, fileio, fn_args, io_utils, layout
 
 
 class TunerFnResult(NamedTuple):
@@ -49,7 +49,7 @@ MODULES: dict[str, Mapping[str, Any]] = {
     "tfx.components.tuner.component": _TUNER,
     "tfx.dsl.io.fileio": _names_of(fileio),
     "tfx.utils.io_utils": {**_names_of(io_utils), **_PARSE, "SchemaReader": SchemaReader},
-    "tfx.utils.path_utils": _names_of(path_utils),
+    "tfx.utils.path_utils": _names_of(layout),
     "tfx.v1.components": {**_FN_ARGS, **_TUNER},
     "tfx.v1.dsl.io.fileio": _names_of(fileio),
     "tfx.v1.utils": _PARSE,

@@ -5,27 +5,75 @@ from __future__ import annotations
 
 import os
 
+__all__ = [  # what `tfx.utils.path_utils` has
+    "EVAL_MODEL_DIR",
+    "SERVING_MODEL_DIR",
+    "STAMPED_MODEL_DIR",
+    "eval_model_dir",
+    "eval_model_path",
+    "serving_model_dir",
+    "serving_model_path",
+    "stamped_model_path",
+    "warmup_file_path",
+]
+
 METRICS_FILE = "metrics.jsonl"
 """In a ModelRun: the metrics of a training, as `stoker.training` writes them."""
 TUNER_RESULTS_FILE = "tuner_results.json"
 """In TunerResults: the trials of a search."""
+EVAL_MODEL_DIR = "Format-TFMA"
+SERVING_MODEL_DIR = "Format-Serving"
+STAMPED_MODEL_DIR = "stamped_model"
 
 
-def serving_model_dir(model_uri: str) -> str:
-    """Where a Model keeps what is served."""
-    return os.path.join(model_uri, "Format-Serving")
+def serving_model_dir(output_uri: str, is_old_artifact: bool = False) -> str:
+    """Where a Model keeps what is served; `is_old_artifact` for TFX before 0.24."""
+    return os.path.join(output_uri, "serving_model_dir" if is_old_artifact else SERVING_MODEL_DIR)
 
 
-def eval_model_dir(model_uri: str) -> str:
-    """Where a Model keeps its EvalSavedModel."""
-    return os.path.join(model_uri, "Format-TFMA")
+def eval_model_dir(output_uri: str, is_old_artifact: bool = False) -> str:
+    """Where a Model keeps its EvalSavedModel; `is_old_artifact` for TFX before 0.24."""
+    return os.path.join(output_uri, "eval_model_dir" if is_old_artifact else EVAL_MODEL_DIR)
 
 
-def _only_below(path: str, *, what: str) -> str:
-    entries = sorted(entry for entry in os.listdir(path) if not entry.startswith("."))
-    if len(entries) != 1:
-        raise ValueError(f"{path} should hold one {what}, but holds {entries or 'nothing'}.")
-    return os.path.join(path, entries[0])
+def serving_model_path(output_uri: str, is_old_artifact: bool = False) -> str:  # noqa: ARG001
+    """The served model inside a Model, in today's layout or in one of TFX's old ones.
+
+    Format-Serving/saved_model.pb, Format-Serving/export/<name>/<timestamp>/saved_model.pb, the same
+    two below `Format-Servo` or `serving_model_dir`, or the URI itself for files from elsewhere.
+    """
+    for name in (SERVING_MODEL_DIR, "Format-Servo", "serving_model_dir"):
+        folder = os.path.join(output_uri, name)
+        export = os.path.join(folder, "export")
+        if os.path.isdir(export) and not os.path.exists(os.path.join(folder, "saved_model.pb")):
+            exporter = _only_below(export, what="exporter's folder")
+            return _only_below(exporter, what="exported model")
+        if os.path.isdir(folder):
+            return folder
+    return output_uri
+
+
+def eval_model_path(output_uri: str, is_old_artifact: bool = False) -> str:  # noqa: ARG001
+    """The model to evaluate: the EvalSavedModel, or the served one where there is none.
+
+    The EvalSavedModel may lie in a folder of its own, whose name is a timestamp.
+    """
+    for name in (EVAL_MODEL_DIR, "eval_model_dir"):
+        folder = os.path.join(output_uri, name)
+        if os.path.isdir(folder):
+            flat = os.path.exists(os.path.join(folder, "saved_model.pb"))
+            return folder if flat else _only_below(folder, what="exported model")
+    return serving_model_path(output_uri)
+
+
+def stamped_model_path(output_uri: str) -> str:
+    """Where TFX's InfraValidator puts a model with its warmup requests."""
+    return os.path.join(output_uri, STAMPED_MODEL_DIR)
+
+
+def warmup_file_path(saved_model_path: str) -> str:
+    """Where TensorFlow Serving looks for a model's warmup requests."""
+    return os.path.join(saved_model_path, "assets.extra", "tf_serving_warmup_requests")
 
 
 def only_file(directory: str) -> str:
@@ -36,28 +84,8 @@ def only_file(directory: str) -> str:
     return directory if os.path.isfile(directory) else _only_below(directory, what="file")
 
 
-def serving_model_path(model_uri: str) -> str:
-    """The served model inside a Model, in today's layout or in one of TFX's old ones.
-
-    Format-Serving/saved_model.pb, Format-Serving/export/<name>/<timestamp>/saved_model.pb, the same
-    two below `Format-Servo` or `serving_model_dir`, or the URI itself for files from elsewhere.
-    """
-    for name in ("Format-Serving", "Format-Servo", "serving_model_dir"):
-        folder = os.path.join(model_uri, name)
-        export = os.path.join(folder, "export")
-        if os.path.isdir(export) and not os.path.exists(os.path.join(folder, "saved_model.pb")):
-            exporter = _only_below(export, what="exporter's folder")
-            return _only_below(exporter, what="exported model")
-        if os.path.isdir(folder):
-            return folder
-    return model_uri
-
-
-def eval_model_path(model_uri: str) -> str:
-    """The EvalSavedModel inside a Model, in today's layout or with a timestamp below it."""
-    for name in ("Format-TFMA", "eval_model_dir"):
-        folder = os.path.join(model_uri, name)
-        if os.path.isdir(folder):
-            flat = os.path.exists(os.path.join(folder, "saved_model.pb"))
-            return folder if flat else _only_below(folder, what="exported model")
-    raise ValueError(f"The model at {model_uri} has no EvalSavedModel (Format-TFMA).")
+def _only_below(path: str, *, what: str) -> str:
+    entries = sorted(entry for entry in os.listdir(path) if not entry.startswith("."))
+    if len(entries) != 1:
+        raise ValueError(f"{path} should hold one {what}, but holds {entries or 'nothing'}.")
+    return os.path.join(path, entries[0])

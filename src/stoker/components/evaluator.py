@@ -16,7 +16,7 @@ from google.protobuf import json_format
 
 import stoker.stand_ins.provide  # noqa: F401 - pipelines name what an installed TFMA lacks
 from stoker import dsl
-from stoker.any_python.layout import eval_model_dir, eval_model_path, serving_model_path
+from stoker.any_python.layout import eval_model_path, serving_model_path
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -215,9 +215,8 @@ def _models(input_dict: Mapping[str, list[Artifact]]) -> list[Artifact]:
 
 def _folder(spec: ModelSpec, model: Artifact) -> str:
     """The model to ask: the one for serving, or an Estimator's for evaluation if it has one."""
-    if spec.signature_name == EVAL and os.path.isdir(eval_model_dir(model.uri)):
-        return eval_model_path(model.uri)
-    return serving_model_path(model.uri)
+    find = eval_model_path if spec.signature_name == EVAL else serving_model_path
+    return find(model.uri)
 
 
 def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:

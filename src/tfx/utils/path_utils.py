@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where things are inside a Model."""
 
-from stoker.any_python.path_utils import *
+from stoker.any_python.layout import *
