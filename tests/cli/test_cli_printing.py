@@ -6,17 +6,12 @@ import sys
 
 import pytest
 
-from stoker.cli.printing import (
-    Table,
-    print_json,
-    print_pairs,
-    print_table,
-    readable_duration,
-    readable_size,
-)
+from stoker.cli.printing import print_answer, print_pairs, print_table, readable_duration
+from stoker.views.table import Table, readable_size
 
 DRAW = """
-from stoker.cli.printing import Table, print_table
+from stoker.cli.printing import print_table
+from stoker.views.table import Table
 print_table(Table(columns=("name", "path"), rows=[("a", "[bold]/x[/bold]")], title="files"))
 """
 
@@ -48,7 +43,7 @@ def test_values_of_several_lines_stay_in_their_column(capsys):
 
 
 def test_json_never_shows_a_secret(capsys):
-    print_json({"deep": [{"token": "abracadabra"}]})
+    print_answer({"deep": [{"token": "abracadabra"}]}, as_json=True)
     assert "abracadabra" not in capsys.readouterr().out
 
 

@@ -26,7 +26,7 @@ from stoker.data.tfrecord import write_records
 from stoker.statistics.anomalies import find_anomalies, write_anomalies
 from stoker.statistics.compute import compute_statistics, write_statistics
 from stoker.statistics.data_schema import infer_schema, write_schema
-from stoker.views.registry import html_page, html_view, preview
+from stoker.views.artifact_views import html_page, html_view, preview
 
 EVIL = "<script>alert('ü')</script>"
 BATCH = pa.record_batch(

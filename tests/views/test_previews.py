@@ -8,7 +8,7 @@ from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import MetricId, make_plan
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
-from stoker.views.registry import preview
+from stoker.views.artifact_views import preview
 
 SIGNATURES = {
     "serving_default": {

@@ -18,7 +18,7 @@ import click
 from google.protobuf.message import Message
 
 from stoker.cli.options import json_option
-from stoker.cli.printing import print_json
+from stoker.cli.printing import print_answer
 from stoker.errors import MissingPart
 from stoker.user_code.imports import import_statements, scan
 from stoker.user_code.keras_choice import choose_keras, users_environ
@@ -53,24 +53,19 @@ def check(file: str, as_json: bool) -> int:
         for path in files
         if _has_user_function(path)
     }
-    if as_json:
-        print_json(
-            {
-                "files": files,
-                "problems": [asdict(problem) for problem in problems],
-                "keras": {
-                    path: {"version": needs.keras, "reason": needs.reason}
-                    for path, needs in keras.items()
-                },
-            }
-        )
-        return 1 if problems else 0
-    for path, needs in keras.items():
-        version = f"Keras {needs.keras}" if needs.keras else "no Keras"
-        click.echo(f"{path}: {version}, because {needs.reason}")
-    for problem in problems:
-        click.echo(str(problem))
-    click.echo(f"Files read: {len(files)}. Problems: {len(problems)}.")
+    record = {
+        "files": files,
+        "problems": [asdict(problem) for problem in problems],
+        "keras": {
+            path: {"version": needs.keras, "reason": needs.reason} for path, needs in keras.items()
+        },
+    }
+    choices = [
+        f"{path}: {f'Keras {needs.keras}' if needs.keras else 'no Keras'}, because {needs.reason}"
+        for path, needs in keras.items()
+    ]
+    counts = f"Files read: {len(files)}. Problems: {len(problems)}."
+    print_answer(record, *choices, *map(str, problems), counts, as_json=as_json)
     return 1 if problems else 0
 
 

@@ -12,12 +12,12 @@ import click
 
 from stoker.artifacts import State
 from stoker.cli.lookup import find_roots
-from stoker.cli.options import json_option
-from stoker.cli.printing import Table, print_json, print_table, readable_path, readable_size
-from stoker.cli.stores import with_store
+from stoker.cli.options import json_option, with_store
+from stoker.cli.printing import print_answer
 from stoker.metadata.store import Store
 from stoker.storage.locks import is_dir_held, is_locked
 from stoker.storage.root import Root, manifest_file, output_dir
+from stoker.views.table import Table, readable_path, readable_size
 
 # A run that is just starting has made its lock file, and holds it a moment later.
 _STARTING_SECONDS = 60
@@ -46,21 +46,14 @@ def clean(store: Store, dry_run: bool, as_json: bool) -> int:
         for leftover in found:
             _remove(leftover.path)
     num_bytes = sum(leftover.num_bytes for leftover in found)
-    if as_json:
-        print_json(
-            {
-                "removed": not dry_run,
-                "num_bytes": num_bytes,
-                "leftovers": [asdict(leftover) for leftover in found],
-            }
-        )
-        return 0
-    if found:
-        rows = [(readable_path(o.path), o.what, readable_size(o.num_bytes)) for o in found]
-        print_table(Table(columns=("path", "what", "size"), rows=rows))
+    leftovers = [asdict(leftover) for leftover in found]
+    record = {"removed": not dry_run, "num_bytes": num_bytes, "leftovers": leftovers}
+    rows = [(readable_path(one.path), one.what, readable_size(one.num_bytes)) for one in found]
+    tables = [Table(columns=("path", "what", "size"), rows=rows)] if found else []
     verb = "Would free" if dry_run else "Freed"
     places = "1 place" if len(found) == 1 else f"{len(found)} places"
-    click.echo(f"{verb} {readable_size(num_bytes)} in {places}.")
+    freed = f"{verb} {readable_size(num_bytes)} in {places}."
+    print_answer(record, *tables, freed, as_json=as_json)
     return 0
 
 

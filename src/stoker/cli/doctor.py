@@ -15,9 +15,10 @@ from typing import Any, Literal
 import click
 
 from stoker.cli.options import json_option
-from stoker.cli.printing import Table, print_json, print_table, readable_size
+from stoker.cli.printing import print_answer
 from stoker.launchers.interpreters.venvs import list_venvs
 from stoker.patches.registry import PATCHES, Patch
+from stoker.views.table import Table, readable_size
 
 _PYTHONS = ((3, 11), (3, 13))
 _ENOUGH_BYTES = 2_000_000_000
@@ -67,15 +68,14 @@ def doctor(root: str, as_json: bool) -> int:
     """Check Python, TensorFlow, Keras, the GPU, the disk, for a TFX beside Stoker, and patches."""
     found = findings(_probe(), root)
     num_problems = sum(one.state == "problem" for one in found)
-    if as_json:
-        print_json([asdict(one) for one in found])
-    else:
-        rows = [(one.what, one.state, one.found) for one in found]
-        print_table(Table(columns=("what", "state", "found"), rows=rows))
-        for one in found:
-            if one.advice:
-                click.echo(f"{one.what}: {one.advice}")
-        click.echo(f"Problems: {num_problems}.")
+    rows = [(one.what, one.state, one.found) for one in found]
+    print_answer(
+        [asdict(one) for one in found],
+        Table(columns=("what", "state", "found"), rows=rows),
+        *(f"{one.what}: {one.advice}" for one in found if one.advice),
+        f"Problems: {num_problems}.",
+        as_json=as_json,
+    )
     return 1 if num_problems else 0
 
 

@@ -4,8 +4,9 @@
 import click
 
 from stoker.cli.options import json_option
-from stoker.cli.printing import Table, print_answer, readable_path
+from stoker.cli.printing import print_answer
 from stoker.launchers.interpreters.venvs import RECIPES, Venv, create, list_venvs, remove
+from stoker.views.table import Table, readable_path
 
 
 @click.group()
@@ -44,7 +45,8 @@ def list_all(as_json: bool) -> int:
         for *values, python in (record.values() for record in records)
     ]
     table = Table(columns=("name", "what", "state", "python"), rows=rows)
-    return print_answer(records, table, as_json=as_json)
+    print_answer(records, table, as_json=as_json)
+    return 0
 
 
 @env.command("remove")

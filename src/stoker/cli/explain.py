@@ -4,11 +4,11 @@
 import click
 
 from stoker.cli.lookup import find_execution, unknown_node
-from stoker.cli.options import json_option
-from stoker.cli.printing import Table, print_json, print_table
-from stoker.cli.stores import with_store
+from stoker.cli.options import json_option, with_store
+from stoker.cli.printing import print_answer
 from stoker.metadata.records import SKIPPED
 from stoker.metadata.store import Store
+from stoker.views.table import Table
 
 
 @click.command()
@@ -24,23 +24,18 @@ def explain(store: Store, node: str, parts: bool, as_json: bool) -> int:
     explanation = str(execution.properties.get("cache_explanation", ""))
     key_parts = execution.properties.get("cache_parts")
     digests = key_parts if isinstance(key_parts, dict) else {}
-    state = execution.standing
-    if as_json:
-        print_json(
-            {
-                "node": node,
-                "execution": execution.id,
-                "run": execution.run_id,
-                "state": state,
-                "explanation": explanation,
-                "parts": digests,
-            }
-        )
-        return 0
+    record = {
+        "node": node,
+        "execution": execution.id,
+        "run": execution.run_id,
+        "state": execution.standing,
+        "explanation": explanation,
+        "parts": digests,
+    }
     never = "steps of this kind are never cached"
     why = execution.properties.get(SKIPPED) or explanation or never
-    click.echo(f"{node} ({state}, execution {execution.id}): {why}")
-    if parts:
-        rows = [(name, str(digest)) for name, digest in sorted(digests.items())]
-        print_table(Table(columns=("part", "digest"), rows=rows))
+    line = f"{node} ({execution.standing}, execution {execution.id}): {why}"
+    rows = [(name, str(digest)) for name, digest in sorted(digests.items())]
+    tables = [Table(columns=("part", "digest"), rows=rows)] if parts else []
+    print_answer(record, line, *tables, as_json=as_json)
     return 0

@@ -2,21 +2,19 @@
 """`stoker lineage`: what an artifact was made from, or what was made from it, as a tree."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
-from stoker.artifacts import Artifact
 from stoker.cli.lookup import find_artifact
-from stoker.cli.options import json_option
-from stoker.cli.printing import print_json, readable_path
-from stoker.cli.stores import with_store
-from stoker.metadata.records import EventType, Lineage
+from stoker.cli.options import json_option, with_store
+from stoker.cli.printing import print_answer
+from stoker.metadata.records import MADE, USED, Lineage
 from stoker.metadata.store import Store
+from stoker.views.table import readable_path
 
-_USED = (EventType.INPUT, EventType.DECLARED_INPUT)
-_MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
+_Branch: TypeAlias = tuple[str, list["_Branch"]]
+"""One line of the tree, and what hangs below it."""
 
 
 @click.command()
@@ -28,11 +26,8 @@ def lineage(store: Store, artifact: str, down: bool, as_json: bool) -> int:
     """Show what an ARTIFACT, given by its id or path, was made from, as a tree."""
     start = find_artifact(store, artifact)
     found = store.lineage(start.id, "downstream" if down else "upstream")
-    if as_json:
-        print_json(_record(found))
-    else:
-        for line in _Tree(found, down=down).lines(start.id):
-            click.echo(line)
+    text, below = _tree(found, start.id, down=down)
+    print_answer(_record(found), text, *_draw(below, ""), as_json=as_json)
     return 0
 
 
@@ -61,7 +56,7 @@ def _record(found: Lineage) -> dict[str, Any]:
                 "artifact": event.artifact_id,
                 "execution": event.execution_id,
                 "key": key,
-                "as": "input" if event.type in _USED else "output",
+                "as": "input" if event.type in USED else "output",
             }
             for event in found.events
             for key, _ in event.places()
@@ -69,67 +64,41 @@ def _record(found: Lineage) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Branch:
-    """One line of the tree, and what hangs below it."""
+def _tree(found: Lineage, start: int, *, down: bool) -> _Branch:
+    """A lineage from one artifact on; what was drawn before is not drawn again."""
+    to, beyond = (USED, MADE) if down else (MADE, USED)
+    artifacts = {artifact.id: artifact for artifact in found.artifacts}
+    nodes = {execution.id: execution.node_id for execution in found.executions}
+    drawn: set[tuple[str, int]] = set()
 
-    text: str
-    below: list["_Branch"]
+    def branch(kind: str, id_: int, text: str, below: Iterator[_Branch]) -> _Branch:
+        if (kind, id_) in drawn:
+            return f"{text}  (see above)", []
+        drawn.add((kind, id_))
+        return text, list(below)
 
+    def artifact(id_: int, key: str) -> _Branch:
+        one = artifacts[id_]
+        named = f"{key}: " if key else ""
+        text = f"{named}{one.type_name} {id_}  {readable_path(one.uri)}"
+        events = [event for event in found.events if event.artifact_id == id_ and event.type in to]
+        steps = dict.fromkeys(event.execution_id for event in events)
+        return branch("artifact", id_, text, map(step, steps)) if steps else (text, [])
 
-class _Tree:
-    """A lineage drawn from one artifact on; what was drawn before is not drawn again."""
-
-    def __init__(self, found: Lineage, *, down: bool) -> None:
-        self._artifacts = {artifact.id: artifact for artifact in found.artifacts}
-        self._executions = {execution.id: execution for execution in found.executions}
-        self._events = found.events
-        self._to, self._from = (_USED, _MADE) if down else (_MADE, _USED)
-        self._draw: set[tuple[str, int]] = set()
-
-    def lines(self, artifact_id: int) -> Iterator[str]:
-        """The tree, line by line."""
-        root = self._artifact(artifact_id, "")
-        yield root.text
-        yield from _draw(root.below, "")
-
-    def _artifact(self, artifact_id: int, key: str) -> _Branch:
-        text = _describe(self._artifacts[artifact_id], key)
-        steps = [
-            event.execution_id
-            for event in self._events
-            if event.artifact_id == artifact_id and event.type in self._to
-        ]
-        if steps and self._is_drawn("artifact", artifact_id):
-            return _Branch(f"{text}  (see above)", [])
-        return _Branch(text, [self._step(execution_id) for execution_id in dict.fromkeys(steps)])
-
-    def _step(self, execution_id: int) -> _Branch:
-        text = f"{self._executions[execution_id].node_id}, execution {execution_id}"
-        if self._is_drawn("execution", execution_id):
-            return _Branch(f"{text}  (see above)", [])
-        beyond = [
-            self._artifact(event.artifact_id, key)
-            for event in self._events
-            if event.execution_id == execution_id and event.type in self._from
+    def step(id_: int) -> _Branch:
+        below = (
+            artifact(event.artifact_id, key)
+            for event in found.events
+            if event.execution_id == id_ and event.type in beyond
             for key, _ in event.places()
-        ]
-        return _Branch(text, beyond)
+        )
+        return branch("execution", id_, f"{nodes[id_]}, execution {id_}", below)
 
-    def _is_drawn(self, kind: str, id_: int) -> bool:
-        """Whether it was drawn before; from now on it is."""
-        before = len(self._draw)
-        self._draw.add((kind, id_))
-        return len(self._draw) == before
-
-
-def _describe(artifact: Artifact, key: str) -> str:
-    named = f"{key}: " if key else ""
-    return f"{named}{artifact.type_name} {artifact.id}  {readable_path(artifact.uri)}"
+    return artifact(start, "")
 
 
 def _draw(branches: list[_Branch], indent: str) -> Iterator[str]:
-    for position, branch in enumerate(branches, start=1):
+    for position, (text, below) in enumerate(branches, start=1):
         last = position == len(branches)
-        yield f"{indent}{'└─' if last else '├─'} {branch.text}"
-        yield from _draw(branch.below, indent + ("   " if last else "│  "))
+        yield f"{indent}{'└─' if last else '├─'} {text}"
+        yield from _draw(below, indent + ("   " if last else "│  "))

@@ -7,11 +7,9 @@ import click
 
 from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
-from stoker.metadata.records import EventType, Execution, PipelineRun
+from stoker.metadata.records import MADE, Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.locks import is_locked
-
-_MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
 
 
 def find_run(store: Store, text: str) -> PipelineRun | None:
@@ -83,6 +81,6 @@ def find_maker(store: Store, artifact: Artifact) -> Execution | None:
     makers = {
         event.execution_id
         for event in lineage.events
-        if event.artifact_id == artifact.id and event.type in _MADE
+        if event.artifact_id == artifact.id and event.type in MADE
     }
     return next((execution for execution in lineage.executions if execution.id in makers), None)

@@ -10,33 +10,24 @@ from typing import Any
 import click
 
 from stoker.metadata.masking import mask_secrets
-from stoker.views.table import Table, readable_path, readable_size
-
-__all__ = [
-    "Table",
-    "print_answer",
-    "print_json",
-    "print_pairs",
-    "print_table",
-    "readable_duration",
-    "readable_path",
-    "readable_size",
-    "readable_time",
-]
+from stoker.views.table import Table
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON, its secrets masked."""
-    click.echo(json.dumps(mask_secrets(value), indent=2))
+def print_answer(record: Any, *parts: Table | Mapping[str, str] | str, as_json: bool) -> None:
+    """Print what a command has found: a record as JSON, its secrets masked; or its parts as text.
 
-
-def print_answer(record: Any, table: Table, *, as_json: bool) -> int:
-    """Print what a command has found as JSON or as a table; the exit code."""
+    A part is a table, names with their values, or a line.
+    """
     if as_json:
-        print_json(record)
-    else:
-        print_table(table)
-    return 0
+        click.echo(json.dumps(mask_secrets(record), indent=2))
+        return
+    for part in parts:
+        if isinstance(part, Table):
+            print_table(part)
+        elif isinstance(part, Mapping):
+            print_pairs(part)
+        else:
+            click.echo(part)
 
 
 def print_table(table: Table) -> None:
@@ -49,7 +40,8 @@ def print_table(table: Table) -> None:
 
 
 def print_pairs(pairs: Mapping[str, str]) -> None:
-    """Print names and values, one pair to a line."""
+    """Print names and values, one pair to a line; a name without a value is left out."""
+    pairs = {name: value for name, value in pairs.items() if value}
     width = max(map(len, pairs), default=0)
     for name, value in pairs.items():
         first, *more = value.splitlines() or [""]

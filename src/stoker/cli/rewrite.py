@@ -11,9 +11,8 @@ import click
 from stoker.any_python.layout import serving_model_dir
 from stoker.artifacts import Artifact, Examples, Model
 from stoker.cli.lookup import find_artifact
-from stoker.cli.options import json_option
-from stoker.cli.printing import print_json, print_table, readable_path
-from stoker.cli.stores import find_store, store_options
+from stoker.cli.options import find_store, json_option, open_store, store_options
+from stoker.cli.printing import print_answer
 from stoker.cli.train import read_data
 from stoker.components.importer import Importer
 from stoker.components.rewriter import Rewriter
@@ -24,6 +23,7 @@ from stoker.metadata.store import Store
 from stoker.models.rewriting.targets import TARGETS
 from stoker.runner import LocalDagRunner
 from stoker.views.model_tables import REPORTS, formats_tables
+from stoker.views.table import readable_path
 
 _FORMATS = ("tflite", "tfjs", "onnx")
 _PRECISIONS = ("float32", "dynamic", "float16", "int8", "int8_io")
@@ -79,25 +79,35 @@ def rewrite(
     The MODEL is the id or the path of an artifact, or a folder with a SavedModel.
     """
     source = _find(model, root, place)
-    pipeline = _pipeline(
-        source,
+    steps: list[Node] = [Importer(source_uri=source.uri, artifact_type=Model).with_id("model")]
+    if examples:
+        steps.append(read_data(os.path.abspath(examples)))
+    elif known := source.examples:
+        reading = Importer(known.uri, artifact_type=Examples, properties=known.properties)
+        steps.append(reading.with_id("examples"))
+    model_channel, *examples_channels = [
+        channel for step in steps for channel in step.outputs.values()
+    ]
+    rewriter = Rewriter(
+        model=model_channel,
         to=_targets(formats, quantize),
-        examples=examples,
+        examples=examples_channels[0] if examples_channels else None,
         signature=signature,
         tolerance=tolerance,
-        out=os.path.abspath(out or source.folder),
+    )
+    pipeline = Pipeline(
+        "rewrite",
+        os.path.abspath(out or source.folder),
+        components=[*steps, rewriter],
+        enable_cache=True,
+        metadata_connection_config=source.store,
     )
     with contextlib.redirect_stdout(sys.stderr):  # what the converters say is not the answer
         run = LocalDagRunner().run(pipeline)
     made = {name: artifacts[0] for name, artifacts in run.outputs["Rewriter"].items()}
-    if as_json:
-        print_json({name: _record(name, artifact) for name, artifact in made.items()})
-        return 0
-    for name, artifact in made.items():
-        click.echo(f"{name}: {readable_path(serving_model_dir(artifact.uri))}")
-    click.echo()
-    for table in formats_tables(made.values()):
-        print_table(table)
+    record = {name: _record(name, artifact) for name, artifact in made.items()}
+    places = [f"{name}: {readable_path(str(one['path']))}" for name, one in record.items()]
+    print_answer(record, *places, "", *formats_tables(made.values()), as_json=as_json)
     return 0
 
 
@@ -123,7 +133,7 @@ def _find(text: str, root: str, place: str | None) -> _ModelToRewrite:
         if place or not os.path.isdir(text):
             raise
         return _ModelToRewrite(uri=os.path.abspath(text))
-    with Store(config) as store:
+    with open_store(config) as store:
         path = text if text.isdecimal() else os.path.abspath(text)
         try:
             artifact = find_artifact(store, path.removesuffix(os.sep + _SERVING))
@@ -156,43 +166,6 @@ def _targets(formats: tuple[str, ...], precisions: tuple[str, ...]) -> list[str]
         chosen += [name if kind == "float32" else f"{name}_{kind}" for kind in kinds]
     assert set(chosen) <= set(TARGETS)
     return list(dict.fromkeys(chosen))
-
-
-def _pipeline(
-    source: _ModelToRewrite,
-    *,
-    to: list[str],
-    examples: str | None,
-    signature: str | None,
-    tolerance: float | None,
-    out: str,
-) -> Pipeline:
-    importing = Importer(source_uri=source.uri, artifact_type=Model).with_id("model")
-    steps: list[Node] = [importing]
-    if examples:
-        steps.append(read_data(os.path.abspath(examples)))
-    elif source.examples:
-        known = source.examples
-        steps.append(
-            Importer(known.uri, artifact_type=Examples, properties=known.properties).with_id(
-                "examples"
-            )
-        )
-    channels = [channel for step in steps[1:] for channel in step.outputs.values()]
-    rewriter = Rewriter(
-        model=importing.outputs["result"],
-        to=to,
-        examples=channels[0] if channels else None,
-        signature=signature,
-        tolerance=tolerance,
-    )
-    return Pipeline(
-        "rewrite",
-        out,
-        components=[*steps, rewriter],
-        enable_cache=True,
-        metadata_connection_config=source.store,
-    )
 
 
 def _record(name: str, artifact: Artifact) -> dict[str, object]:

@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from stoker.cli.lookup import run_state
-from stoker.cli.options import json_option
-from stoker.cli.printing import Table, print_answer, readable_duration, readable_time
-from stoker.cli.stores import with_store
+from stoker.cli.options import json_option, with_store
+from stoker.cli.printing import print_answer, readable_duration, readable_time
 from stoker.metadata.store import Store
+from stoker.views.table import Table
 
 
 @click.command()
@@ -39,7 +39,8 @@ def runs(store: Store, pipeline: str | None, number: int, as_json: bool) -> int:
                 "took_ms": ended_ms - run.created_ms,
             }
         )
-    return print_answer(records, _table(records), as_json=as_json)
+    print_answer(records, _table(records), as_json=as_json)
+    return 0
 
 
 def _table(records: list[dict[str, Any]]) -> Table:

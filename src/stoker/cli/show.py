@@ -3,8 +3,9 @@
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
@@ -17,26 +18,19 @@ from stoker.cli.lookup import (
     run_state,
     unknown_node,
 )
-from stoker.cli.options import json_option
-from stoker.cli.printing import (
-    Table,
-    print_json,
-    print_pairs,
-    print_table,
-    readable_duration,
-    readable_path,
-    readable_size,
-    readable_time,
-)
-from stoker.cli.stores import with_store
+from stoker.cli.options import json_option, with_store
+from stoker.cli.printing import print_answer, readable_duration, readable_time
 from stoker.metadata.masking import mask_secrets
 from stoker.metadata.records import Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.manifest import Manifest
 from stoker.storage.root import manifest_file
+from stoker.views.artifact_views import html_page, preview
 from stoker.views.model_tables import REPORTS, SIGNATURES, formats_tables
-from stoker.views.registry import html_page, preview
+from stoker.views.table import Table, readable_path, readable_size
 
+_Answer: TypeAlias = tuple[Any, Sequence[Table | Mapping[str, str] | str]]
+"""What is printed as JSON, and the parts of what is printed as text."""
 _OURS = ("cache_key", "cache_parts", "cache_explanation", "loaded_files")
 """Properties that the runner keeps for itself; `stoker explain` is about them."""
 
@@ -59,26 +53,28 @@ def show(store: Store, what: str, page: str | None, as_json: bool) -> int:
     a NODE by its name, to see the last execution of that step.
     """
     if page:
-        _write_page(find_artifact(store, what), page)
-    elif what.isdecimal():
-        _show_artifact(store, find_artifact(store, what), as_json)
-    elif execution := find_execution(store, what):
-        _show_execution(store, execution, as_json)
-    elif run := find_run(store, what):
-        _show_run(store, run, as_json)
-    elif os.path.exists(what):
-        _show_artifact(store, find_artifact(store, what), as_json)
-    else:
-        raise unknown_node(store, what)
+        artifact = find_artifact(store, what)
+        Path(page).write_text(html_page(artifact), encoding="utf-8")
+        click.echo(f"{page} shows {artifact.type_name} {artifact.id}.")
+        return 0
+    record, parts = _describe(store, what)
+    print_answer(record, *parts, as_json=as_json)
     return 0
 
 
-def _write_page(artifact: Artifact, path: str) -> None:
-    Path(path).write_text(html_page(artifact), encoding="utf-8")
-    click.echo(f"{path} shows {artifact.type_name} {artifact.id}.")
+def _describe(store: Store, what: str) -> _Answer:
+    if what.isdecimal():
+        return _describe_artifact(store, find_artifact(store, what))
+    if execution := find_execution(store, what):
+        return _describe_execution(store, execution)
+    if run := find_run(store, what):
+        return _describe_run(store, run)
+    if os.path.exists(what):
+        return _describe_artifact(store, find_artifact(store, what))
+    raise unknown_node(store, what)
 
 
-def _show_run(store: Store, run: PipelineRun, as_json: bool) -> None:
+def _describe_run(store: Store, run: PipelineRun) -> _Answer:
     executions = store.executions(run_id=run.run_id)
     steps = [
         {**_step(execution), "outputs": _references(store.outputs(execution.id))}
@@ -91,13 +87,10 @@ def _show_run(store: Store, run: PipelineRun, as_json: bool) -> None:
         "started": readable_time(run.created_ms),
         "root": str(run.properties.get("root", "")),
     }
-    if as_json:
-        print_json({**facts, "steps": steps})
-        return
-    print_pairs({**facts, "root": readable_path(facts["root"])})
-    click.echo()
     rows = [row for step in steps for row in _step_rows(step)]
-    print_table(Table(columns=("step", "state", "took", "outputs"), rows=rows))
+    table = Table(columns=("step", "state", "took", "outputs"), rows=rows)
+    shown = {**facts, "root": readable_path(facts["root"])}
+    return {**facts, "steps": steps}, [shown, "", table]
 
 
 def _step_rows(step: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -135,7 +128,7 @@ def _reference_lines(references: dict[str, list[dict[str, Any]]]) -> list[str]:
     ]
 
 
-def _show_execution(store: Store, execution: Execution, as_json: bool) -> None:
+def _describe_execution(store: Store, execution: Execution) -> _Answer:
     parameters = {name: value for name, value in execution.properties.items() if name not in _OURS}
     record = {
         **_step(execution),
@@ -147,9 +140,6 @@ def _show_execution(store: Store, execution: Execution, as_json: bool) -> None:
         "outputs": _references(store.outputs(execution.id)),
         "error": execution.error,
     }
-    if as_json:
-        print_json(record)
-        return
     facts = {
         "step": execution.node_id,
         "state": f"{record['state']} in {readable_duration(record['took_ms'])}",
@@ -162,45 +152,40 @@ def _show_execution(store: Store, execution: Execution, as_json: bool) -> None:
         "parameters": "\n".join(f"{k} = {_text(v)}" for k, v in record["parameters"].items()),
         "error": execution.error,
     }
-    print_pairs({name: value for name, value in facts.items() if value})
+    return record, [facts]
 
 
-def _show_artifact(store: Store, artifact: Artifact, as_json: bool) -> None:
+def _describe_artifact(store: Store, artifact: Artifact) -> _Answer:
     maker = find_maker(store, artifact)
     properties = mask_secrets({**artifact.properties, **artifact.custom_properties})
     files = _files(artifact)
     tables = [*preview(artifact), *_formats(store, artifact)]
-    if as_json:
-        print_json(
-            {
-                "id": artifact.id,
-                "type": artifact.type_name,
-                "uri": artifact.uri,
-                "state": artifact.state.name.lower(),
-                "made_by": maker and _step(maker),
-                "properties": properties,
-                "files": files,
-                "preview": [table.to_record() for table in tables],
-            }
-        )
-        return
-    for shown_as_table in (SIGNATURES, REPORTS):
-        properties.pop(shown_as_table, None)
+    record = {
+        "id": artifact.id,
+        "type": artifact.type_name,
+        "uri": artifact.uri,
+        "state": artifact.state.name.lower(),
+        "made_by": maker and _step(maker),
+        "properties": properties,
+        "files": files,
+        "preview": [table.to_record() for table in tables],
+    }
     facts = {
         "artifact": str(artifact.id),
         "type": artifact.type_name,
         "state": artifact.state.name.lower(),
         "uri": readable_path(artifact.uri),
         "made by": f"{maker.node_id}, execution {maker.id}, run {maker.run_id}" if maker else "",
-        "properties": "\n".join(f"{name} = {_text(value)}" for name, value in properties.items()),
+        "properties": "\n".join(
+            f"{name} = {_text(value)}"
+            for name, value in properties.items()
+            if name not in (SIGNATURES, REPORTS)  # which are shown as tables
+        ),
     }
-    print_pairs({name: value for name, value in facts.items() if value})
     if files:
         rows = [(str(file["path"]), readable_size(file["size"])) for file in files]
         tables = [Table(columns=("file", "size"), rows=rows), *tables]
-    for table in tables:
-        click.echo()
-        print_table(table)
+    return record, [facts, *(part for table in tables for part in ("", table))]
 
 
 def _formats(store: Store, artifact: Artifact) -> list[Table]:

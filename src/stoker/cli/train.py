@@ -15,7 +15,7 @@ import click
 from stoker.any_python.layout import serving_model_dir
 from stoker.artifacts import Examples, HyperParameters, PropertyValue, encode_split_names
 from stoker.cli.options import fresh_option, json_option, names_and_values
-from stoker.cli.printing import print_json, readable_path
+from stoker.cli.printing import print_answer
 from stoker.components.example_gen.component import FORMATS, CsvExampleGen
 from stoker.components.importer import Importer
 from stoker.components.schema_gen import ImportSchemaGen, SchemaGen
@@ -28,6 +28,7 @@ from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
 from stoker.storage.files import write_whole
 from stoker.task import Workers
+from stoker.views.table import readable_path
 
 _SPLITS = ("train", "eval")
 _SPLIT_FOLDER = "Split-"
@@ -104,52 +105,46 @@ def train(
     """Train a model with the run_fn of a MODULE file, without writing a pipeline."""
     name = name or os.path.splitext(os.path.basename(module))[0]
     pipeline = training_pipeline(
+        name,
+        os.path.abspath(root or os.path.join("out", name)),
         module_file=os.path.abspath(module),
         data=os.path.abspath(data),
         train_args=TrainArgs(num_steps=steps),
         eval_args=EvalArgs(num_steps=eval_steps),
         hyperparameters={key: _parse_hyperparameter(text) for key, text in hyperparameters.items()},
-        root=os.path.abspath(root or os.path.join("out", name)),
         keras=int(keras) if keras else None,
         python=python,
         schema_file=schema and os.path.abspath(schema),
         workers=Workers(workers) if workers > 1 else None,
-        name=name,
     )
     # What the user's code prints is not part of the JSON.
     with contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):
         run = LocalDagRunner().run(pipeline, fresh=fresh)
     (model,) = run.outputs["Trainer"]["model"]
-    if as_json:
-        print_json({"run": run.id, "artifact": model.id, "model": serving_model_dir(model.uri)})
-    else:
-        click.echo(f"The model is in {readable_path(serving_model_dir(model.uri))}")
+    place = serving_model_dir(model.uri)
+    record = {"run": run.id, "artifact": model.id, "model": place}
+    print_answer(record, f"The model is in {readable_path(place)}", as_json=as_json)
     return 0
 
 
 def training_pipeline(
-    *,
-    module_file: str,
-    data: str,
-    train_args: TrainArgs,
-    eval_args: EvalArgs,
-    hyperparameters: dict[str, Any],
-    root: str,
-    keras: int | None,
-    python: str | None,
-    schema_file: str | None,
     name: str,
-    workers: Workers | None = None,
+    root: str,
+    *,
+    data: str,
+    schema_file: str | None,
+    hyperparameters: dict[str, Any],
+    **training: Any,
 ) -> Pipeline:
-    """The steps from data to a model."""
+    """The steps from data to a model; `training` is what the Trainer is given besides."""
     reading = read_data(data)
     (examples,) = reading.outputs.values()
     counting = StatisticsGen(examples=examples)
-    describing: ImportSchemaGen | SchemaGen
-    if schema_file:
-        describing = ImportSchemaGen(schema_file=schema_file)
-    else:
-        describing = SchemaGen(statistics=counting.outputs["statistics"])
+    describing = (
+        ImportSchemaGen(schema_file=schema_file)
+        if schema_file
+        else SchemaGen(statistics=counting.outputs["statistics"])
+    )
     steps: list[Node] = [reading, counting, describing]
     tuned = None
     if hyperparameters:
@@ -159,16 +154,11 @@ def training_pipeline(
         steps.append(importing)
         tuned = importing.outputs["result"]
     trainer = Trainer(
-        module_file=module_file,
         examples=examples,
         statistics=counting.outputs["statistics"],
         schema=describing.outputs["schema"],
         hyperparameters=tuned,
-        train_args=train_args,
-        eval_args=eval_args,
-        keras=keras,
-        python=python,
-        workers=workers,
+        **training,
     )
     return Pipeline(name, root, components=[*steps, trainer], enable_cache=True)
 

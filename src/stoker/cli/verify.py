@@ -8,11 +8,11 @@ import click
 
 from stoker.artifacts import Artifact
 from stoker.cli.lookup import find_artifact
-from stoker.cli.options import json_option
-from stoker.cli.printing import Table, print_json, print_table, readable_path
-from stoker.cli.stores import with_store
+from stoker.cli.options import json_option, with_store
+from stoker.cli.printing import print_answer
 from stoker.metadata.store import Store
 from stoker.storage.manifest import find_problems
+from stoker.views.table import Table, readable_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +37,12 @@ def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
     sealed = [artifact for artifact in wanted if _is_sealed(artifact)]
     with ThreadPoolExecutor(max_workers=8) as pool:
         found = [wrong for many in pool.map(find_damage, sealed) for wrong in many]
-    if as_json:
-        print_json(
-            {
-                "compared": len(sealed),
-                "not_compared": len(wanted) - len(sealed),
-                "damage": [asdict(file) for file in found],
-            }
-        )
-    else:
-        if found:
-            rows = [(str(file.artifact), readable_path(file.path), file.problem) for file in found]
-            print_table(Table(columns=("artifact", "file", "problem"), rows=rows))
-        click.echo(_verdict(len(sealed), len(wanted) - len(sealed), found))
+    num_others = len(wanted) - len(sealed)
+    damage = [asdict(file) for file in found]
+    record = {"compared": len(sealed), "not_compared": num_others, "damage": damage}
+    rows = [(str(file.artifact), readable_path(file.path), file.problem) for file in found]
+    tables = [Table(columns=("artifact", "file", "problem"), rows=rows)] if found else []
+    print_answer(record, *tables, _verdict(len(sealed), num_others, found), as_json=as_json)
     return 1 if found else 0
 
 

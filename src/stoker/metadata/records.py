@@ -39,6 +39,10 @@ class EventType(enum.IntEnum):
     PENDING_OUTPUT = 7
 
 
+USED = (EventType.INPUT, EventType.DECLARED_INPUT)
+MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """One attempt to run a step.

@@ -20,6 +20,8 @@ from stoker.metadata.config import StoreConfig
 from stoker.metadata.database import Database
 from stoker.metadata.queries import NODE, PIPELINE, RUN
 from stoker.metadata.records import (
+    MADE,
+    USED,
     BaseType,
     Event,
     EventType,
@@ -32,10 +34,8 @@ from stoker.metadata.write import Properties
 
 __all__ = ["BaseType", "Store"]
 
-_USED = (EventType.INPUT, EventType.DECLARED_INPUT)
-_MADE = (EventType.OUTPUT, EventType.DECLARED_OUTPUT)
-_READ = (*_USED, EventType.INTERNAL_INPUT)
-_WRITTEN = (*_MADE, EventType.INTERNAL_OUTPUT)
+_READ = (*USED, EventType.INTERNAL_INPUT)
+_WRITTEN = (*MADE, EventType.INTERNAL_OUTPUT)
 
 
 class Store:
@@ -265,10 +265,10 @@ class Store:
 
         Executions that made nothing themselves (cache hits, Resolvers) are left out.
         """
-        arriving, leaving = (_MADE, _USED) if direction == "upstream" else (_USED, _MADE)
+        arriving, leaving = (MADE, USED) if direction == "upstream" else (USED, MADE)
         reached = queries.artifacts_reached(artifact_id, arriving, leaving)
         passed = queries.executions_arriving(reached, arriving)
-        links = queries.links_between(reached, passed, (*_USED, *_MADE))
+        links = queries.links_between(reached, passed, (*USED, *MADE))
         with self._database.connect_to_read() as connection:
             lineage = Lineage(
                 artifacts=tuple(load.artifacts(connection, reached)),

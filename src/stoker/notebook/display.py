@@ -13,13 +13,13 @@ class ArtifactView:
         self._artifact = artifact
 
     def __repr__(self) -> str:
-        from stoker.views.registry import preview
+        from stoker.views.artifact_views import preview
 
         tables = ["\n".join(table.lines()) for table in preview(self._artifact)]
         return "\n\n".join([repr(self._artifact), *tables])
 
     def _repr_html_(self) -> str:
-        from stoker.views.registry import html_view
+        from stoker.views.artifact_views import html_view
 
         return html_view(self._artifact)
 
