@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
-from stoker.statistics.compute import (
-    StatisticsOptions,
-    compute_statistics,
-    read_statistics,
-    write_statistics,
-)
+from stoker.statistics.compute import compute_statistics, read_statistics, write_statistics
+from stoker.statistics.feature_statistics import StatisticsOptions
 
 INTS = pa.large_list(pa.int64())
 FLOATS = pa.large_list(pa.float32())

@@ -31,7 +31,7 @@ def test_examples_as_the_schema_says_have_no_anomaly():
 
 def test_numbers_outside_their_domain_are_anomalies():
     assert anomalies(number=[1.5, 2.5], word=[-2, 10]) == {
-        "word": ["INT_TYPE_BIG_INT", "INT_TYPE_SMALL_INT"]
+        "word": ["INT_TYPE_SMALL_INT", "INT_TYPE_BIG_INT"]
     }
 
 

@@ -78,13 +78,9 @@ class Executor(dsl.BaseExecutor):
     def Do(  # noqa: D102
         self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
-        from stoker.statistics.compute import (
-            STATISTICS_FILE,
-            StatisticsOptions,
-            compute_statistics,
-            write_statistics,
-        )
+        from stoker.statistics.compute import STATISTICS_FILE, compute_statistics, write_statistics
         from stoker.statistics.data_schema import read_schema
+        from stoker.statistics.feature_statistics import StatisticsOptions
 
         options = StatisticsOptions(**json.loads(exec_properties.get("stats_options_json") or "{}"))
         schemas = [read_schema(only_file(one.uri)) for one in input_dict.get("schema") or ()]

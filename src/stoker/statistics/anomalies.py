@@ -78,11 +78,8 @@ def find_anomalies(
                     anomalies.drift_skew_info.append(info)
         add_findings(anomalies, feature.name, findings)
     for name in features:
-        add_findings(
-            anomalies,
-            name,
-            [_new_column("The data has this feature, and the schema does not.")],
-        )
+        unknown = _new_column("The data has this feature, and the schema does not.")
+        add_findings(anomalies, name, [unknown])
     return anomalies
 
 

@@ -14,15 +14,6 @@ from stoker.errors import BadData
 from stoker.statistics.feature_statistics import FeatureCounts, StatisticsOptions
 from stoker.statistics.message_files import read_message, write_message
 
-__all__ = [
-    "STATISTICS_FILE",
-    "StatisticsOptions",
-    "compute_statistics",
-    "feature_name",
-    "read_statistics",
-    "write_statistics",
-]
-
 STATISTICS_FILE = "FeatureStats.pb"
 
 

@@ -9,7 +9,7 @@ from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
 from stoker.statistics.compute import feature_name
-from stoker.statistics.expectations import is_integer
+from stoker.statistics.expectations import FEATURE_TYPES, is_integer
 
 SCHEMA_FILE = "schema.pbtxt"
 
@@ -17,12 +17,6 @@ _MAX_DOMAIN = 100
 _TRUE = {"TRUE", "true", "SET", "set", "1", ""}
 _FALSE = {"FALSE", "false", "CLEAR", "clear", "0"}
 _FeatureStats = statistics_pb2.FeatureNameStatistics
-_TYPES = {
-    _FeatureStats.INT: schema_pb2.INT,
-    _FeatureStats.FLOAT: schema_pb2.FLOAT,
-    _FeatureStats.STRING: schema_pb2.BYTES,
-    _FeatureStats.BYTES: schema_pb2.BYTES,
-}
 
 
 def infer_schema(
@@ -36,7 +30,7 @@ def infer_schema(
         raise ValueError("There is no dataset in these statistics to infer a schema from.")
     schema = schema_pb2.Schema()
     for name, seen in _collect_seen(statistics).items():
-        feature = schema.feature.add(name=name, type=_TYPES[seen.type])
+        feature = schema.feature.add(name=name, type=FEATURE_TYPES[seen.type])
         _add_presence(feature, seen)
         _add_valency(feature, seen, infer_feature_shape)
         _add_domain(schema, feature, seen)

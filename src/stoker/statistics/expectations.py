@@ -12,13 +12,14 @@ from stoker.statistics.drift import words_of
 
 Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
 
-_TYPES = {
+FEATURE_TYPES = {
     Stats.INT: schema_pb2.INT,
     Stats.FLOAT: schema_pb2.FLOAT,
     Stats.STRING: schema_pb2.BYTES,
     Stats.BYTES: schema_pb2.BYTES,
     Stats.STRUCT: schema_pb2.STRUCT,
 }
+"""The types of a schema by those of statistics."""
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 _NUM_WORDS = 10
 
@@ -49,7 +50,7 @@ def find_broken_expectations(
     yield from _check_presence(common, feature.presence)
     yield from _check_valency(common, feature)
     yield from _check_type(stats, feature)
-    if feature.type == _TYPES.get(stats.type):
+    if feature.type == FEATURE_TYPES.get(stats.type):
         yield from _check_domain(stats, feature, schema)
     if feature.HasField("unique_constraints"):
         yield from _check_unique(stats, feature.unique_constraints)
@@ -122,7 +123,7 @@ def _check_type(stats: Stats, feature: schema_pb2.Feature) -> Iterator[Finding]:
             "Unspecified type",
             f"The schema does not say its type; the data is {Stats.Type.Name(stats.type)}.",
         )
-    elif feature.type != _TYPES.get(stats.type):
+    elif feature.type != FEATURE_TYPES.get(stats.type):
         yield Finding(
             "UNEXPECTED_DATA_TYPE",
             "Unexpected data type",
@@ -176,32 +177,24 @@ def _check_string_domain(
         )
 
 
-def _check_int_domain(
-    stats: Stats, _: schema_pb2.Feature, domain: schema_pb2.IntDomain
+def _check_number_domain(
+    stats: Stats, _: schema_pb2.Feature, domain: schema_pb2.IntDomain | schema_pb2.FloatDomain
 ) -> Iterator[Finding]:
     words = words_of(stats)
-    if strange := _list_others(words, is_integer):
-        not_integers = f"Some values are not the text of integers: {strange}."
-        yield Finding("INT_TYPE_NOT_INT_STRING", "Invalid values", not_integers)
+    is_float = isinstance(domain, schema_pb2.FloatDomain)
+    if strange := _list_others(words, _is_float if is_float else is_integer):
+        kind = "FLOAT_TYPE_STRING_NOT_FLOAT" if is_float else "INT_TYPE_NOT_INT_STRING"
+        not_text = f"not the text of {'numbers' if is_float else 'integers'}"
+        yield Finding(kind, "Invalid values", f"Some values are {not_text}: {strange}.")
         return
-    yield from _outside(_numbers(stats, words), domain, "INT_TYPE_SMALL_INT", "INT_TYPE_BIG_INT")
-
-
-def _check_float_domain(
-    stats: Stats, _: schema_pb2.Feature, domain: schema_pb2.FloatDomain
-) -> Iterator[Finding]:
-    words = words_of(stats)
-    if strange := _list_others(words, _is_float):
-        not_numbers = f"Some values are not the text of numbers: {strange}."
-        yield Finding("FLOAT_TYPE_STRING_NOT_FLOAT", "Invalid values", not_numbers)
-        return
-    num_nan = max((histogram.num_nan for histogram in stats.num_stats.histograms), default=0)
-    if domain.disallow_nan and num_nan:
-        yield Finding("FLOAT_TYPE_HAS_NAN", "Invalid values", f"{num_nan:.0f} values are NaN.")
     numbers = _numbers(stats, words)
-    if domain.disallow_inf and any(map(math.isinf, numbers)):
-        yield Finding("FLOAT_TYPE_HAS_INF", "Invalid values", "Some values are infinite.")
-    yield from _outside(numbers, domain, "FLOAT_TYPE_SMALL_FLOAT", "FLOAT_TYPE_BIG_FLOAT")
+    if is_float:
+        num_nan = max((histogram.num_nan for histogram in stats.num_stats.histograms), default=0)
+        if domain.disallow_nan and num_nan:
+            yield Finding("FLOAT_TYPE_HAS_NAN", "Invalid values", f"{num_nan:.0f} values are NaN.")
+        if domain.disallow_inf and any(map(math.isinf, numbers)):
+            yield Finding("FLOAT_TYPE_HAS_INF", "Invalid values", "Some values are infinite.")
+    yield from check_interval(numbers, domain)
 
 
 def _check_bool_domain(
@@ -230,8 +223,8 @@ _Check: TypeAlias = Callable[[Stats, schema_pb2.Feature, Any], Iterator[Finding]
 _DOMAINS: dict[str, tuple[set[int], _Check]] = {
     "domain": ({schema_pb2.BYTES}, _check_string_domain),
     "string_domain": ({schema_pb2.BYTES}, _check_string_domain),
-    "int_domain": ({schema_pb2.INT, schema_pb2.BYTES}, _check_int_domain),
-    "float_domain": ({schema_pb2.FLOAT, schema_pb2.BYTES}, _check_float_domain),
+    "int_domain": ({schema_pb2.INT, schema_pb2.BYTES}, _check_number_domain),
+    "float_domain": ({schema_pb2.FLOAT, schema_pb2.BYTES}, _check_number_domain),
     "bool_domain": ({schema_pb2.INT, schema_pb2.FLOAT, schema_pb2.BYTES}, _check_bool_domain),
 }
 
@@ -245,21 +238,20 @@ def _numbers(stats: Stats, words: Iterable[str]) -> list[float]:
     return [numbers.min, numbers.max] if has_some else []
 
 
-def _outside(
-    numbers: list[float],
-    domain: schema_pb2.IntDomain | schema_pb2.FloatDomain,
-    small: str,
-    big: str,
+def check_interval(
+    numbers: list[float], domain: schema_pb2.IntDomain | schema_pb2.FloatDomain
 ) -> Iterator[Finding]:
+    """What is wrong with the least and the greatest of a feature's values, if it has any."""
+    kind = "FLOAT" if isinstance(domain, schema_pb2.FloatDomain) else "INT"
     if not numbers:
         return
     least, greatest = min(numbers), max(numbers)
     if domain.HasField("min") and least < domain.min:
         too_small = f"The least value is {least:g}; it should be at least {domain.min:g}."
-        yield Finding(small, "Out-of-range values", too_small)
+        yield Finding(f"{kind}_TYPE_SMALL_{kind}", "Out-of-range values", too_small)
     if domain.HasField("max") and greatest > domain.max:
         too_big = f"The greatest value is {greatest:g}; it should be at most {domain.max:g}."
-        yield Finding(big, "Out-of-range values", too_big)
+        yield Finding(f"{kind}_TYPE_BIG_{kind}", "Out-of-range values", too_big)
 
 
 def _check_unique(stats: Stats, wanted: schema_pb2.UniqueConstraints) -> Iterator[Finding]:

@@ -13,14 +13,10 @@ import pyarrow.compute as pc
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
 from stoker.statistics.anomalies import ANOMALIES_FILE, add_findings, write_anomalies
-from stoker.statistics.compute import (
-    STATISTICS_FILE,
-    StatisticsOptions,
-    compute_statistics,
-    write_statistics,
-)
+from stoker.statistics.compute import STATISTICS_FILE, compute_statistics, write_statistics
 from stoker.statistics.data_schema import write_schema
-from stoker.statistics.expectations import Finding
+from stoker.statistics.expectations import Finding, check_interval
+from stoker.statistics.feature_statistics import StatisticsOptions
 from stoker.transform.example_batches import read_sample
 from stoker.transform.job import TransformJob
 
@@ -42,7 +38,7 @@ def write_all_statistics(job: TransformJob) -> None:
         return
     from tensorflow_transform import TFTransformOutput
 
-    from stoker.transform.local_engine import apply_graph
+    from stoker.transform.apply import apply_graph
 
     before = read_sample([source.folder for source in job.analyzed], job.schema, MAX_ROWS)
     _write(job, StatsType.PRE_TRANSFORM, job.schema, before)
@@ -97,13 +93,4 @@ def _check_feature(feature: schema_pb2.Feature, table: pa.Table) -> Iterator[Fin
         if pc.any(pc.is_nan(values)).as_py():
             yield Finding("FLOAT_TYPE_HAS_NAN", "NaN values", "Some values are not numbers.")
     elif pa.types.is_integer(values.type) and feature.HasField("int_domain") and len(values):
-        domain, found = feature.int_domain, pc.min_max(values).as_py()
-        outside = "Out-of-range values"
-        if domain.HasField("max") and found["max"] > domain.max:
-            yield Finding(
-                "INT_TYPE_BIG_INT", outside, f"The largest is {found['max']}, not {domain.max}."
-            )
-        if domain.HasField("min") and found["min"] < domain.min:
-            yield Finding(
-                "INT_TYPE_SMALL_INT", outside, f"The least is {found['min']}, not {domain.min}."
-            )
+        yield from check_interval([*pc.min_max(values).as_py().values()], feature.int_domain)
