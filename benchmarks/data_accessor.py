@@ -22,7 +22,7 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.public.tfxio import TensorFlowDatasetOptions, TFExampleRecord
 
 from stoker.data.accessor import tf_dataset_factory
-from stoker.data.columns import ColumnWriter
+from stoker.data.column_file import ColumnWriter
 from stoker.data.encode import encode
 from stoker.data.tfrecord import write_records
 

@@ -41,7 +41,7 @@ def main() -> None:
         save_classifier,
     )
 
-    from stoker.data.columns import ColumnWriter
+    from stoker.data.column_file import ColumnWriter
     from stoker.data.decode import decode
     from stoker.data.tfrecord import read_records, write_records
 

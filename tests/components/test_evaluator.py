@@ -9,7 +9,7 @@ from served_models import model_channel
 
 from stoker.components.evaluator import Evaluator, Executor
 from stoker.components.pusher import Pusher
-from stoker.data.columns import ColumnWriter
+from stoker.data.column_file import ColumnWriter
 from stoker.data.decode import decode
 from stoker.data.tfrecord import read_records, write_records
 from stoker.dsl import Pipeline

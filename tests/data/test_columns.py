@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stoker.data import columns as columns_module
-from stoker.data.column_file import BLOCK_ROWS, ColumnFile, DamagedColumns
-from stoker.data.columns import (
+from stoker.data.column_file import (
+    BLOCK_ROWS,
+    ColumnFile,
     ColumnWriter,
+    DamagedColumns,
     columns_path,
-    num_examples,
-    read_batches,
-    read_columns,
 )
+from stoker.data.columns import num_examples, read_batches, read_columns
 from stoker.data.encode import encode
 from stoker.data.tfrecord import write_records
 from stoker.errors import BadData

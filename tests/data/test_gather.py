@@ -9,7 +9,8 @@ import pytest
 from test_columns import BYTES, INTS, write
 
 from stoker.data import column_file, gather
-from stoker.data.columns import columns_path, read_columns
+from stoker.data.column_file import columns_path
+from stoker.data.columns import read_columns
 from stoker.data.gather import RowReader
 from stoker.errors import BadData
 

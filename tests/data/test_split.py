@@ -3,7 +3,7 @@
 
 import hashlib
 
-from stoker.data.split import split_indices
+from stoker.data.shards import split_indices
 
 KEYS = [b"a", b"b", b"c", b"d", b"e", b"f"]
 

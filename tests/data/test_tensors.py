@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tensorflow_metadata.proto.v0 import schema_pb2
 from test_accessor import contents, dataset, ids, theirs
 
-from stoker.data.columns import ColumnWriter, columns_path
+from stoker.data.column_file import ColumnWriter, columns_path
 from stoker.data.encode import encode
 from stoker.data.row_order import Position
 from stoker.data.tfrecord import write_records

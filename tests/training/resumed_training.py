@@ -16,7 +16,7 @@ os.environ["STOKER_CHECKPOINT_SECONDS"] = "0"
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
-from stoker.data.provenance import mark_as_from_accessor  # noqa: E402
+from stoker.data.row_order import mark_as_from_accessor  # noqa: E402
 from stoker.data.seeds import fresh_seed  # noqa: E402
 from stoker.training import checkpoint, watch  # noqa: E402
 from stoker.training.resume.checkpointer import prepare_to_resume  # noqa: E402

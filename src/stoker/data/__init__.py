@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.Examples in and out: files to Arrow record batches, batches to records, records to tensors.
 
-input_files ─ csv, parquet, json_lines ─▶ record batches ─ encode ─▶ records ─ shards, split ─▶
+input_files ─ csv, parquet, json_lines ─▶ record batches ─ encode ─▶ records ─ shards ─▶
     Split-<name>/*.gz, and columns/Split-<name>/*.arrow beside them
 Split-<name>/*.gz ─ tfrecord ─▶ records ─ decode ─▶ record batches
 columns/Split-<name>/*.arrow ─ columns ─▶ row_order, gather ─▶ tensors: what `accessor` gives

@@ -24,14 +24,17 @@ from stoker.data.columns import Columns, num_examples
 from stoker.data.gather import RowReader
 from stoker.data.input_files import matching_files
 from stoker.data.parsing import Parsing, infer_schema_of_files, make_parsing
-from stoker.data.provenance import mark_as_from_accessor
 from stoker.data.row_batches import has_types, read_batches_of_rows
-from stoker.data.row_order import Passes, Position, RowOrder, interleave_rows
+from stoker.data.row_order import (
+    Passes,
+    Position,
+    RowOrder,
+    interleave_rows,
+    mark_as_from_accessor,
+)
 from stoker.data.seeds import cluster, fresh_seed
-from stoker.data.tensors import can_read, parse_batches
+from stoker.data.tensors import Batches, can_read, parse_batches
 from stoker.data.tfrecord import is_gzip
-
-__all__ = ["num_examples", "record_batch_factory", "tf_dataset_factory"]
 
 _Options: TypeAlias = TensorFlowDatasetOptions | RecordBatchesOptions
 
@@ -103,20 +106,24 @@ def _read_from_columns(
     passes: Passes,
 ) -> tf.data.Dataset:
     endless = options.num_epochs is None and columns.num_rows > 0
-    drop = options.drop_final_batch or options.num_epochs is None
-    return parse_batches(
-        RowReader(columns),
-        _order(columns, options, start.seed),
-        parsing.features,
-        parsing.arrange,
-        parsing.element_spec(options.batch_size if drop else None),
+    batches = Batches(
         batch_size=options.batch_size,
         start=start.epoch * columns.num_rows + start.row,
         stop=None if endless else columns.num_rows * (options.num_epochs or 0),
-        drop_remainder=drop,
+        drop_remainder=_drops_remainder(options),
+    )
+    return parse_batches(
+        RowReader(columns),
+        _order(columns, options, start.seed),
+        parsing,
+        batches,
         num_parallel_calls=options.parser_num_threads,
         passes=passes if options.shuffle else None,
     )
+
+
+def _drops_remainder(options: _Options) -> bool:
+    return bool(options.drop_final_batch or options.num_epochs is None)
 
 
 def _order(columns: Columns, options: _Options, seed: int | None) -> RowOrder:
@@ -175,8 +182,7 @@ def _batch_records(
         dataset = dataset.shuffle(options.shuffle_buffer_size, seed)
     if options.num_epochs != 1:
         dataset = dataset.repeat(options.num_epochs)
-    drop = options.drop_final_batch or options.num_epochs is None
-    return dataset.batch(options.batch_size, drop_remainder=drop)
+    return dataset.batch(options.batch_size, drop_remainder=_drops_remainder(options))
 
 
 def _share_by_batches() -> tf.data.Options:

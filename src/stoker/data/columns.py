@@ -37,16 +37,6 @@ from stoker.data.decode import decode
 from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 
-__all__ = [
-    "BLOCK_ROWS",
-    "ColumnWriter",
-    "Columns",
-    "columns_path",
-    "num_examples",
-    "read_batches",
-    "read_columns",
-]
-
 _Read = TypeVar("_Read")
 _ROOM_TO_LEAVE = 1 << 30
 """Bytes that stay free on the disk of the cache."""

@@ -7,10 +7,14 @@ has to be remembered is a Position.
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+_MARK = "_stoker_from_accessor"
+_PASSES = "_stoker_passes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,27 @@ class Passes:
         with self._lock:
             self._next += 1
             return self._next - 1
+
+
+def mark_as_from_accessor(dataset: Any, passes: Passes | None = None) -> Any:
+    """The same dataset, marked; what is made of it by `map`, `repeat`, … refers to it."""
+    setattr(dataset, _MARK, True)
+    setattr(dataset, _PASSES, passes)
+    return dataset
+
+
+def is_from_accessor(dataset: Any) -> bool:
+    """Whether `data_accessor` made this very dataset."""
+    return getattr(dataset, _MARK, False)
+
+
+def passes_over(dataset: Any) -> Iterator[Passes]:
+    """The passes over what `data_accessor` made and this dataset is made of."""
+    if passes := getattr(dataset, _PASSES, None):
+        yield passes
+    if not is_from_accessor(dataset):
+        for part in getattr(dataset, "_inputs", list)():
+            yield from passes_over(part)
 
 
 class RowOrder:

@@ -7,6 +7,8 @@ put together in the order of the input, so that the same input always makes the 
 
 import collections
 import contextlib
+import hashlib
+import itertools
 import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +25,6 @@ from isal import isal_zlib
 from stoker.any_python.processes import num_cpus
 from stoker.data.column_file import ColumnWriter, columns_path
 from stoker.data.encode import contents, each
-from stoker.data.split import split_indices
 from stoker.data.tfrecord import checksums, header_of
 from stoker.errors import BadData
 
@@ -34,6 +35,7 @@ _GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # neither a name nor a time
 _GZIP_LAST_BLOCK = b"\x03\0"
 _GZIP_END = struct.Struct("<II")
 _RAW = -15  # deflate without a header
+_WORDS = 4  # of 64 bits in a SHA-256
 
 _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
@@ -106,6 +108,28 @@ def _pack_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Packed
     for index in range(len(hash_buckets)):
         mask = _mask(indices == index)
         yield _pack_frames(frames.filter(mask), block.columns and block.columns.filter(mask))
+
+
+def split_indices(keys: Iterable[bytes], hash_buckets: Sequence[int]) -> np.ndarray:
+    """For each key the index of its split, by TFX's rule; its share is its number of buckets.
+
+    The key is the serialized example, or the serialized feature that examples are partitioned by.
+    """
+    ends = list(itertools.accumulate(hash_buckets))
+    digests = b"".join([hashlib.sha256(key).digest() for key in keys])
+    words = np.frombuffer(digests, ">u8").astype(np.uint64).reshape(-1, _WORDS)
+    return np.searchsorted(ends, _remainders(words, ends[-1]), side="right")
+
+
+def _remainders(words: np.ndarray, total: int) -> np.ndarray:
+    """Each row of words, read as one number, modulo `total`: by long division."""
+    if total >= 2**32:
+        raise ValueError(f"hash_buckets add up to {total}; they may be at most {2**32 - 1}.")
+    divisor, shift = np.uint64(total), np.uint64(2**64 % total)
+    remainder = np.zeros(len(words), np.uint64)
+    for word in words.T:
+        remainder = (remainder * shift + word % divisor) % divisor
+    return remainder
 
 
 def pack(block: Block) -> Packed:

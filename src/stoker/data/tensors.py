@@ -10,7 +10,7 @@ depends on its place alone: blocks are made in parallel, and an iterator can be 
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,78 +20,110 @@ import tensorflow as tf
 from tensorflow.python.ops import parsing_config
 
 from stoker.data.gather import Cells, RowReader, spread
+from stoker.data.parsing import Parsing, Tensors
 from stoker.data.pending_calls import PendingCalls
 from stoker.data.row_order import Passes, RowOrder
 
-FeatureSpec = dict[str, Any]
-"""What tf.io.parse_example takes: FixedLen, VarLen, Sparse and Ragged features by key."""
-
-_Tensors = dict[str, Any]
 _KINDS = (tf.io.FixedLenFeature, tf.io.VarLenFeature, tf.io.SparseFeature, tf.io.RaggedFeature)
 _DTYPES = {pa.int64(): tf.int64, pa.float32(): tf.float32, pa.large_binary(): tf.string}
 _ROWS_AT_ONCE = 1 << 15
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """Which batches are made of a stream of rows."""
+
+    batch_size: int
+    start: int
+    """The place of the first row in the stream."""
+    stop: int | None
+    """The place after the last one; None if there is no end."""
+    drop_remainder: bool
+
+    def places(self) -> tf.data.Dataset:
+        """Where each block begins, of how many batches it is, and of how many rows those are."""
+        size, start = self.batch_size, self.start
+        batches_each = max(1, _ROWS_AT_ONCE // size)
+        if self.stop is None:
+            endless = tf.data.Dataset.counter(start, batches_each * size, dtype=tf.int64)
+            return endless.map(lambda place: (place, np.int64(batches_each), np.int64(size)))
+        num_batches, rest = divmod(max(0, self.stop - start), size)
+        blocks = [
+            (start + first * size, min(batches_each, num_batches - first), size)
+            for first in range(0, num_batches, batches_each)
+        ]
+        if rest and not self.drop_remainder:
+            blocks.append((start + num_batches * size, 1, rest))
+        return tf.data.Dataset.from_tensor_slices(
+            tuple(np.array(blocks, np.int64).reshape(-1, 3).T)
+        )
+
+
 def parse_batches(
     reader: RowReader,
     order: RowOrder,
-    features: FeatureSpec,
-    arrange: Callable[[_Tensors], Any],
-    element_spec: Any,
+    parsing: Parsing,
+    batches: Batches,
     *,
-    batch_size: int,
-    start: int,
-    stop: int | None,
-    drop_remainder: bool,
     num_parallel_calls: int,
     passes: Passes | None = None,
 ) -> tf.data.Dataset:
-    """The rows at the places `start` to `stop` of the stream, parsed; endless if `stop` is None.
+    """Batches of the rows of a stream, as `parsing` would make them of their records.
 
-    `arranged` makes elements of `element_spec` out of what parse_example would return. With
-    `passes`, every pass over a dataset that ends goes on in the stream where the last one ended.
+    With `passes`, every pass over a dataset that ends goes on in the stream where the last one
+    ended.
     """
-    calls = _calls()
-    columns = _columns_of(features)
-    dtypes = [dtype for column in columns for dtype in column.dtypes]
-    # Features of several columns are joined by TensorFlow itself: sparse ones batch by batch,
-    # ragged ones, and so usually all, for a whole block.
-    by_batch = any(isinstance(feature, tf.io.SparseFeature) for feature in features.values())
+    blocks = _Blocks(reader, order, parsing)
+    places = batches.places()
+    if passes and batches.stop:
+        places = _shift_by_passes(places, passes, batches.stop)
+    dataset = places.map(blocks.parse, num_parallel_calls).unbatch()
+    if blocks.by_batch:
+        dataset = _with_spec(blocks.spec, dataset).map(blocks.join)
+    return _with_spec(
+        parsing.element_spec(batches.batch_size if batches.drop_remainder else None), dataset
+    )
 
-    def gather(place: int, num_batches: int, batch_rows: int) -> list[np.ndarray]:
-        rows = order.rows(place, place + num_batches * batch_rows)
-        cells = reader.read(rows, [column.key for column in columns])
+
+class _Blocks:
+    """Blocks of rows: gathered by Python, then made tensors by TensorFlow."""
+
+    def __init__(self, reader: RowReader, order: RowOrder, parsing: Parsing) -> None:
+        self._reader, self._order, self._parsing = reader, order, parsing
+        self._columns = _columns_of(parsing.features)
+        self.spec = {column.key: column.spec for column in self._columns}
+        # Features of several columns are joined by TensorFlow itself: sparse ones batch by batch,
+        # ragged ones, and so usually all, for a whole block.
+        features = parsing.features.values()
+        self.by_batch = any(isinstance(feature, tf.io.SparseFeature) for feature in features)
+
+    def parse(self, place: Any, num_batches: Any, batch_rows: Any) -> Any:
+        """The batches of the block at a place, joined unless that is done by batch."""
+        size = [place, num_batches, batch_rows]
+        dtypes = [dtype for column in self._columns for dtype in column.dtypes]
+        arrays = iter(tf.numpy_function(self._read, size, dtypes, stateful=False))
+        tensors = {}
+        for column in self._columns:
+            own = list(itertools.islice(arrays, len(column.dtypes)))
+            tensors[column.key] = column.batch(own, num_batches, batch_rows)
+        return tensors if self.by_batch else self.join(tensors)
+
+    def join(self, tensors: Tensors) -> Any:
+        """What parse_example would have returned, arranged."""
+        join = parsing_config._construct_tensors_for_composite_features
+        return self._parsing.arrange(join(self._parsing.features, tensors))
+
+    def _read(self, *size: Any) -> list[np.ndarray]:
+        return _calls().call(lambda: self._gather(*map(int, size)))
+
+    def _gather(self, place: int, num_batches: int, batch_rows: int) -> list[np.ndarray]:
+        rows = self._order.rows(place, place + num_batches * batch_rows)
+        cells = self._reader.read(rows, [column.key for column in self._columns])
         return [
             array
-            for column in columns
-            for array in column.arrays(_Rows(reader, rows, batch_rows, cells[column.key]))
+            for column in self._columns
+            for array in column.arrays(_Rows(self._reader, rows, batch_rows, cells[column.key]))
         ]
-
-    def read(*size: Any) -> list[np.ndarray]:
-        return calls.call(lambda: gather(*map(int, size)))
-
-    def block(place: Any, num_batches: Any, batch_rows: Any) -> Any:
-        size = [place, num_batches, batch_rows]
-        arrays = iter(tf.numpy_function(read, size, dtypes, stateful=False))
-        tensors = {
-            column.key: column.batch(
-                list(itertools.islice(arrays, len(column.dtypes))), num_batches, batch_rows
-            )
-            for column in columns
-        }
-        return tensors if by_batch else join(tensors)
-
-    def join(tensors: _Tensors) -> Any:
-        join = parsing_config._construct_tensors_for_composite_features
-        return arrange(join(features, tensors))
-
-    places = _places(start, stop, batch_size, drop_remainder)
-    if passes and stop:
-        places = _shift_by_passes(places, passes, stop, calls)
-    dataset = places.map(block, num_parallel_calls).unbatch()
-    if by_batch:
-        dataset = _with_spec({column.key: column.spec for column in columns}, dataset).map(join)
-    return _with_spec(element_spec, dataset)
 
 
 @functools.cache
@@ -99,11 +131,10 @@ def _calls() -> PendingCalls:
     return PendingCalls()
 
 
-def can_read(features: FeatureSpec, schema: pa.Schema) -> bool:
+def can_read(features: dict[str, Any], schema: pa.Schema) -> bool:
     """Whether columns have the types that the features ask for; parse_example refuses others."""
     for column in _columns_of(features):
-        place = schema.get_field_index(column.key)
-        kind = pa.null() if place < 0 else schema.field(place).type
+        kind = schema.field(column.key).type if column.key in schema.names else pa.null()
         if not pa.types.is_null(kind) and _DTYPES[kind.value_type] != column.dtype:
             return False
     return True
@@ -115,29 +146,11 @@ def _with_spec(element_spec: Any, dataset: tf.data.Dataset) -> tf.data.Dataset:
     return tf.data.experimental.from_variant(variant, element_spec)
 
 
-def _places(start: int, stop: int | None, batch_size: int, drop: bool) -> tf.data.Dataset:
-    """Where each block begins, of how many batches it is, and of how many rows those are."""
-    batches_each = max(1, _ROWS_AT_ONCE // batch_size)
-    if stop is None:
-        endless = tf.data.Dataset.counter(start, batches_each * batch_size, dtype=tf.int64)
-        return endless.map(lambda place: (place, np.int64(batches_each), np.int64(batch_size)))
-    num_batches, rest = divmod(max(0, stop - start), batch_size)
-    sizes = [
-        (start + first * batch_size, min(batches_each, num_batches - first), batch_size)
-        for first in range(0, num_batches, batches_each)
-    ]
-    if rest and not drop:
-        sizes.append((start + num_batches * batch_size, 1, rest))
-    return tf.data.Dataset.from_tensor_slices(tuple(np.array(sizes, np.int64).reshape(-1, 3).T))
-
-
-def _shift_by_passes(
-    places: tf.data.Dataset, passes: Passes, rows_each: int, calls: PendingCalls
-) -> tf.data.Dataset:
+def _shift_by_passes(places: tf.data.Dataset, passes: Passes, rows_each: int) -> tf.data.Dataset:
     """The places, moved on by so many rows for every pass before."""
 
     def rows_before(_: Any) -> np.int64:
-        return np.int64(calls.call(passes.begin) * rows_each)
+        return np.int64(_calls().call(passes.begin) * rows_each)
 
     def move(rows: Any) -> tf.data.Dataset:
         return places.map(lambda place, *size: (place + rows, *size))
@@ -152,7 +165,7 @@ def _shift_by_passes(
     return asked.flat_map(move)
 
 
-def _columns_of(features: FeatureSpec) -> "list[_Dense | _Sparse | _Ragged]":
+def _columns_of(features: dict[str, Any]) -> "list[_Dense | _Sparse | _Ragged]":
     params = parsing_config._ParseOpParams.from_features(features, _KINDS)
     shapes = [shape.as_list() for shape in params.dense_shapes]
     defaults = [params.dense_defaults.get(key) for key in params.dense_keys]

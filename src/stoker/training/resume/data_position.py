@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from stoker.data.provenance import is_from_accessor, passes_over
+from stoker.data.row_order import is_from_accessor, passes_over
 
 _REPEATABLE = {
     *("AssertCardinality", "Batch", "Cache", "Concatenate", "Enumerate", "Filter", "Map"),
