@@ -80,7 +80,10 @@ def run_side(side: str, folder: str, workers: int) -> Times:
 
 def ours(folder: str, workers: int) -> Times:
     from stoker.transform.example_batches import read_share, write_share
-    from stoker.transform.local_engine import Dataset, Pool, analyze, trace, transform
+    from stoker.transform.local_engine import analyze, transform
+    from stoker.transform.passes import Dataset
+    from stoker.transform.pool import Pool
+    from stoker.transform.tracing import trace
 
     schema, graph_dir = make_schema(), os.path.join(folder, "ours")
     read = functools.partial(read_share, [os.path.join(folder, "Split-raw")], schema)

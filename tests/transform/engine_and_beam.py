@@ -12,7 +12,11 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 
 from stoker.data.encode import encode
-from stoker.transform.local_engine import Dataset, Pool, analyze, apply_graph, trace
+from stoker.transform.apply import apply_graph
+from stoker.transform.local_engine import analyze
+from stoker.transform.passes import Dataset
+from stoker.transform.pool import Pool
+from stoker.transform.tracing import trace
 
 SCHEMA = """
 feature { name: "id" type: INT presence { min_fraction: 1 } shape {} }

@@ -15,7 +15,7 @@ from engine_and_beam import (
 )
 
 from stoker.errors import BadData
-from stoker.transform.local_engine import Dataset
+from stoker.transform.passes import Dataset
 
 pytestmark = pytest.mark.tf
 

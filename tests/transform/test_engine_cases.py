@@ -112,7 +112,8 @@ from functools import partial
 from pathlib import Path
 from engine_and_beam import assert_same, make_batches, make_schema, read, run_locally
 from test_engine_cases import calls_python, num_rows, usual
-from stoker.transform.local_engine import Pool, transform
+from stoker.transform.local_engine import transform
+from stoker.transform.pool import Pool
 
 batches = make_batches(200, batch_rows=23)
 read_all, schema = partial(read, batches), make_schema()

@@ -6,7 +6,8 @@ import traceback
 import pytest
 from engine_and_beam import make_schema
 
-from stoker.transform.local_engine import beam_only, trace
+from stoker.transform.analysis import beam_only
+from stoker.transform.tracing import trace
 
 pytestmark = pytest.mark.tf
 

@@ -7,7 +7,8 @@ those of Beam's collection: one accumulator, or a pair per key or per token.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from tensorflow_transform import analyzer_nodes
@@ -15,6 +16,7 @@ from tensorflow_transform.analyzers import QuantilesCombiner, WeightedMeanAndVar
 
 from stoker.transform.internals import Ordering, means_per_token
 
+_Value = TypeVar("_Value")
 Values = tuple[np.ndarray, ...]
 """The tensors that an analyzer reads, for one batch."""
 
@@ -44,36 +46,36 @@ class Accumulation(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class Combined:
     """One accumulator of a combiner."""
 
-    def __init__(self, keys: tuple[str, ...], combiner: analyzer_nodes.Combiner) -> None:
-        self.keys = keys
-        self._combiner = combiner
+    keys: tuple[str, ...]
+    combiner: analyzer_nodes.Combiner
 
     def start(self) -> Any:
         """An empty accumulator."""
-        return self._combiner.create_accumulator()
+        return self.combiner.create_accumulator()
 
     def add(self, accumulator: Any, values: Values) -> Any:
         """The accumulator with one more batch in it."""
-        return self._combiner.add_input(accumulator, values)
+        return self.combiner.add_input(accumulator, values)
 
     def pack(self, accumulator: Any) -> Any:
         """The accumulator made small."""
-        return self._combiner.compact(accumulator)
+        return self.combiner.compact(accumulator)
 
     def elements(self, shares: list[Any]) -> list[Any]:
         """The one accumulator of all."""
-        return [merge_accumulators(self._combiner, shares)]
+        return [merge_accumulators(self.combiner, shares)]
 
 
+@dataclass(frozen=True, slots=True)
 class CombinedPerKey:
     """An accumulator per key; the keys are the first tensor."""
 
-    def __init__(self, keys: tuple[str, ...], combiner: analyzer_nodes.Combiner) -> None:
-        self.keys = keys
-        self._combiner = combiner
+    keys: tuple[str, ...]
+    combiner: analyzer_nodes.Combiner
 
     def start(self) -> dict[bytes, Any]:
         """No key yet."""
@@ -83,40 +85,46 @@ class CombinedPerKey:
         """Each row, or each group of rows, added to its key."""
         keys, *columns = values
         for key, rows in self._rows_per_key(keys):
-            found = accumulator.get(key)
-            before = self._combiner.create_accumulator() if found is None else found
-            accumulator[key] = self._combiner.add_input(
-                before, [column[rows] for column in columns]
-            )
+            _add_to_key(self.combiner, accumulator, key, [column[rows] for column in columns])
         return accumulator
 
     def pack(self, accumulator: dict[bytes, Any]) -> dict[bytes, Any]:
         """Every accumulator made small."""
-        return {key: self._combiner.compact(part) for key, part in accumulator.items()}
+        return {key: self.combiner.compact(part) for key, part in accumulator.items()}
 
     def elements(self, shares: list[dict[bytes, Any]]) -> list[tuple[bytes, Any]]:
         """A pair of a key and its accumulator for each key."""
         pairs = [pair for share in shares for pair in share.items()]
-        return list(combine_per_key(self._combiner, pairs).items())
+        return list(combine_per_key(self.combiner, pairs).items())
 
     def _rows_per_key(self, keys: np.ndarray) -> Iterable[tuple[bytes, Any]]:
         """Row by row; but quantiles take all rows of a key at once, which is much faster."""
-        if not isinstance(self._combiner, QuantilesCombiner):
-            return zip(keys.tolist(), range(len(keys)), strict=True)
-        rows: dict[bytes, list[int]] = {}
-        for row, key in enumerate(keys.tolist()):
-            rows.setdefault(key, []).append(row)
-        return rows.items()
+        rows = zip(keys.tolist(), range(len(keys)), strict=True)
+        if not isinstance(self.combiner, QuantilesCombiner):
+            return rows
+        return group_by_key(rows).items()
+
+
+def _add_to_key(
+    combiner: analyzer_nodes.Combiner, accumulators: dict[Any, Any], key: Any, values: Any
+) -> None:
+    before = accumulators[key] if key in accumulators else combiner.create_accumulator()
+    accumulators[key] = combiner.add_input(before, values)
+
+
+def group_by_key(pairs: Iterable[tuple[Any, _Value]]) -> dict[Any, list[_Value]]:
+    """The values of each key, in their order."""
+    values: dict[Any, list[_Value]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def combine_per_key(
     combiner: analyzer_nodes.Combiner, pairs: Iterable[tuple[Any, Any]]
 ) -> dict[Any, Any]:
     """The accumulators of each key, or token, merged."""
-    accumulators: dict[Any, list[Any]] = {}
-    for key, accumulator in pairs:
-        accumulators.setdefault(key, []).append(accumulator)
-    return {key: merge_accumulators(combiner, many) for key, many in accumulators.items()}
+    return {key: merge_accumulators(combiner, many) for key, many in group_by_key(pairs).items()}
 
 
 def merge_accumulators(combiner: analyzer_nodes.Combiner, accumulators: list[Any]) -> Any:
@@ -124,31 +132,28 @@ def merge_accumulators(combiner: analyzer_nodes.Combiner, accumulators: list[Any
     return combiner.merge_accumulators([combiner.create_accumulator(), *accumulators])
 
 
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """A count, a sum of weights, or the means of the label for each token."""
 
-    def __init__(self, keys: tuple[str, ...], ordering: int) -> None:
-        self.keys = keys
-        self._ordering = ordering
+    keys: tuple[str, ...]
+    ordering: int
 
     def start(self) -> Counter[Any] | dict[Any, Any]:
         """No token yet."""
-        return Counter() if self._ordering == Ordering.FREQUENCY else {}
+        return Counter() if self.ordering == Ordering.FREQUENCY else {}
 
     def add(self, accumulator: Any, values: Values) -> Any:
         """The tokens of one more batch added to those before."""
-        if self._ordering == Ordering.FREQUENCY:
+        if self.ordering == Ordering.FREQUENCY:
             accumulator.update(values[0].tolist())
-        elif self._ordering == Ordering.WEIGHTED_FREQUENCY:
+        elif self.ordering == Ordering.WEIGHTED_FREQUENCY:
             tokens, weights = values
             _add_weights(accumulator, zip(tokens.tolist(), weights.tolist(), strict=True))
         else:
-            combiner = _means_combiner(self._ordering)
-            for token, means in means_per_token(values, _is_weighted(self._ordering)):
-                before = accumulator.get(token)
-                if before is None:
-                    before = combiner.create_accumulator()
-                accumulator[token] = combiner.add_input(before, means)
+            combiner = _means_combiner(self.ordering)
+            for token, means in means_per_token(values, _is_weighted(self.ordering)):
+                _add_to_key(combiner, accumulator, token, means)
         return accumulator
 
     def pack(self, accumulator: Any) -> Mapping[Any, Any]:
@@ -158,9 +163,9 @@ class Vocabulary:
     def elements(self, shares: list[Mapping[Any, Any]]) -> list[tuple[Any, Any]]:
         """A pair of a token and its value for each token."""
         pairs = (pair for share in shares for pair in share.items())
-        if len(shares) == 1 and not is_mutual(self._ordering):
+        if len(shares) == 1 and not is_mutual(self.ordering):
             return list(pairs)
-        return list(merge_vocabularies(pairs, self._ordering).items())
+        return list(merge_vocabularies(pairs, self.ordering).items())
 
 
 def merge_vocabularies(pairs: Iterable[tuple[Any, Any]], ordering: int) -> dict[Any, Any]:

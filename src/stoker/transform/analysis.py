@@ -29,6 +29,7 @@ from stoker.transform.accumulate import (
     CombinedPerKey,
     Vocabulary,
     combine_per_key,
+    group_by_key,
     merge_accumulators,
 )
 from stoker.transform.analyzer_cache import decode, read_cached_records
@@ -124,12 +125,7 @@ class Analysis(nodes.Visitor):  # type: ignore[misc]
         if operation.phase not in self._phases:
             one_pass = Pass(saved_model=saved_model)
             gathered = cache(
-                lambda: gather(
-                    one_pass,
-                    self._datasets,
-                    schema=self._traced.schema,
-                    pool=self._pool,
-                )
+                lambda: gather(one_pass, self._datasets, self._traced.schema, self._pool)
             )
             self._phases[operation.phase] = _Rows(one_pass, gathered, dataset)
         return self._phases[operation.phase]._replace(dataset=dataset)
@@ -242,9 +238,7 @@ def _extract(operation: beam_nodes.ExtractFromDict, elements: Elements) -> Eleme
 def _merge_packed(
     operation: analyzer_nodes.PackedCombineMerge, pairs: list[tuple[str, Any]]
 ) -> Elements:
-    accumulators: dict[str, list[Any]] = {}
-    for label, accumulator in pairs:
-        accumulators.setdefault(label, []).append(accumulator)
+    accumulators = group_by_key(pairs)
     return [
         {
             packed.label: packed.combiner.extract_output(

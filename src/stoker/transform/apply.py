@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SavedModel applied to record batches: what every pass over the data does first."""
+"""A SavedModel applied to record batches: what every pass over the data does with each of them."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_metadata.proto.v0 import schema_pb2
+from tensorflow_transform import TFTransformOutput, impl_helper
 from tensorflow_transform.saved import constants
 from tensorflow_transform.saved.saved_transform_io_v2 import SavedModelLoader
 from tfx_bsl.coders import example_coder
@@ -78,6 +80,16 @@ class LoadedGraph:
         return pa.RecordBatch.from_arrays(list(found.values()), schema=self._columns)
 
 
+def apply_graph(
+    transform_graph_dir: str, batches: Iterable[pa.RecordBatch], *, schema: schema_pb2.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The batches after the graph in `transform_graph_dir`; `schema` is that of the raw data."""
+    output = TFTransformOutput(transform_graph_dir)
+    graph = LoadedGraph(output.transform_savedmodel_dir, schema)
+    columns = _ColumnsFromTensors(output.transformed_metadata.schema)
+    return (columns(graph(batch)) for batch in batches if batch.num_rows)
+
+
 def calls_python(saved_model_dir: str) -> bool:
     """Whether a graph calls a Python function, which is only in the process that traced it."""
     graph = _saved_model(saved_model_dir).meta_graphs[0].graph_def
@@ -107,3 +119,45 @@ def _reason(error: tf.errors.OpError) -> str:
     around = ("Graph execution error", "Detected at", "<stack traces", "\t")
     lines = [line for line in error.message.splitlines() if line and not line.startswith(around)]
     return "\n".join(lines)
+
+
+class _ColumnsFromTensors:
+    """Makes a column for each feature of the transformed schema.
+
+    The features of a ragged tensor are its values and, for every further dimension, the lengths
+    of its rows.
+    """
+
+    def __init__(self, schema: schema_pb2.Schema) -> None:
+        self._converter = impl_helper.make_tensor_to_arrow_converter(schema)
+        self._ragged = {
+            name: tensor.ragged_tensor
+            for group in schema.tensor_representation_group.values()
+            for name, tensor in group.tensor_representation.items()
+            if tensor.HasField("ragged_tensor")
+        }
+
+    def __call__(self, tensors: Mapping[str, Any]) -> pa.RecordBatch:
+        """A batch that encodes to the examples of these tensors."""
+        batch = self._converter.convert(tensors)
+        if not self._ragged:
+            return batch
+        columns: dict[str, pa.Array] = {}
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if name in self._ragged:
+                columns.update(_flat(column, self._ragged[name]))
+            else:
+                columns[name] = column
+        return pa.record_batch(columns)
+
+
+def _flat(
+    column: pa.LargeListArray, ragged: schema_pb2.TensorRepresentation.RaggedTensor
+) -> Iterator[tuple[str, pa.Array]]:
+    for partition in ragged.partition:
+        rows = column.values
+        if partition.HasField("row_length"):
+            lengths = pc.list_value_length(rows)
+            yield partition.row_length, pa.LargeListArray.from_arrays(column.offsets, lengths)
+        column = pa.LargeListArray.from_arrays(rows.offsets.take(column.offsets), rows.values)
+    yield ".".join(ragged.feature_path.step), column

@@ -20,8 +20,8 @@ from tensorflow_transform.beam import analyzer_cache
 from tensorflow_transform.tf_metadata import dataset_metadata
 from tfx_bsl.public import tfxio
 
-from stoker.transform.engine_choice import names_a_runner
 from stoker.transform.job import AnalyzedSplit, TransformJob
+from stoker.transform.placement import names_a_runner
 from stoker.user_code.fingerprint import loaded_files
 
 _IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first

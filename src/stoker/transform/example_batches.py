@@ -16,8 +16,8 @@ import pyarrow as pa
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.coders.example_coder import ExamplesToRecordBatchDecoder
 
-from stoker.data.column_file import conform
-from stoker.data.columns import BLOCK_ROWS, Columns, read_columns
+from stoker.data.column_file import BLOCK_ROWS, conform
+from stoker.data.columns import Columns, read_columns
 from stoker.data.decode import decode
 from stoker.data.encode import encode
 from stoker.data.input_files import matching_files

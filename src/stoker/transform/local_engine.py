@@ -13,7 +13,7 @@ A pool is made first of all, before TensorFlow runs an op in this process.
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -24,27 +24,13 @@ from tensorflow_transform.beam import analysis_graph_builder
 from tensorflow_transform.beam.analyzer_cache import DatasetKey
 from tensorflow_transform.tf_metadata import dataset_metadata, metadata_io
 
-from stoker.transform.analysis import Analysis, beam_only
+from stoker.transform.analysis import Analysis
 from stoker.transform.analyzer_cache import find_cache, write_cache
-from stoker.transform.apply import LoadedGraph, calls_python
+from stoker.transform.apply import apply_graph, calls_python
 from stoker.transform.internals import transformed_metadata
-from stoker.transform.outputs import ColumnsFromTensors
 from stoker.transform.passes import Dataset, Read
 from stoker.transform.pool import Pool
-from stoker.transform.tracing import Traced, trace
-
-__all__ = [
-    "Dataset",
-    "Pool",
-    "Read",
-    "Traced",
-    "Write",
-    "analyze",
-    "apply_graph",
-    "beam_only",
-    "trace",
-    "transform",
-]
+from stoker.transform.tracing import Traced
 
 _Written = TypeVar("_Written", covariant=True)
 
@@ -111,16 +97,6 @@ def transform(
     saved_model_dir = os.path.join(transform_graph_dir, TFTransformOutput.TRANSFORM_FN_DIR)
     run = pool.run_here if calls_python(saved_model_dir) else pool.run
     return run(_transform_share, transform_graph_dir, schema, read, write)
-
-
-def apply_graph(
-    transform_graph_dir: str, batches: Iterable[pa.RecordBatch], *, schema: schema_pb2.Schema
-) -> Iterator[pa.RecordBatch]:
-    """The batches after the graph in `transform_graph_dir`; `schema` is that of the raw data."""
-    output = TFTransformOutput(transform_graph_dir)
-    graph = LoadedGraph(output.transform_savedmodel_dir, schema)
-    columns = ColumnsFromTensors(output.transformed_metadata.schema)
-    return (columns(graph(batch)) for batch in batches if batch.num_rows)
 
 
 def _transform_share(

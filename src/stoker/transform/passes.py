@@ -53,11 +53,7 @@ class Pass:
 
 
 def gather(
-    one_pass: Pass,
-    datasets: Sequence[Dataset],
-    *,
-    schema: schema_pb2.Schema,
-    pool: Pool,
+    one_pass: Pass, datasets: Sequence[Dataset], schema: schema_pb2.Schema, pool: Pool
 ) -> list[Elements]:
     """What a pass gathers: a list of elements for each thing that is wanted.
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tensorflow_transform import analyzer_nodes, analyzers, tf_utils
 
 from stoker.data.tfrecord import write_records
-from stoker.transform.accumulate import is_mutual, merge_vocabularies
+from stoker.transform.accumulate import group_by_key, is_mutual, merge_vocabularies
 from stoker.transform.internals import count_and_token, mutual_information
 
 Entry = tuple[Any, Any]
@@ -132,9 +132,7 @@ def _simple(entries: list[Entry], dtype: str) -> list[Entry]:
 
 
 def _top_per_key(entries: list[Entry], num: int, key_fn: Callable[[bytes], Any]) -> list[Entry]:
-    of_key: dict[Any, list[Entry]] = {}
-    for entry in entries:
-        of_key.setdefault(key_fn(entry[1]), []).append(entry)
+    of_key = group_by_key((key_fn(entry[1]), entry) for entry in entries)
     return [entry for many in of_key.values() for entry in sorted(many, reverse=True)[:num]]
 
 

@@ -8,7 +8,7 @@ import pytest
 from stoker import RuntimeParameter, SplitsConfig, Transform
 from stoker.artifacts import Examples, Schema, TransformCache
 from stoker.dsl import Channel
-from stoker.transform.engine_choice import choose_engine
+from stoker.transform.placement import choose_placement
 
 MEGABYTE = 1 << 20
 
@@ -102,24 +102,24 @@ def test_arguments_that_make_no_sense_are_refused(arguments, complaint):
     ],
 )
 def test_direct_runners_mean_this_machine(flags):
-    assert not choose_engine(flags, MEGABYTE).on_beam
+    assert not choose_placement(flags, MEGABYTE).on_beam
 
 
 @pytest.mark.parametrize("runner", ["FlinkRunner", "DataflowRunner", "FnApiRunner", "PrismRunner"])
 def test_any_other_runner_means_beam_and_is_named_as_the_reason(runner):
-    route = choose_engine([f"--runner={runner}"], MEGABYTE)
+    route = choose_placement([f"--runner={runner}"], MEGABYTE)
     assert route.on_beam
     assert str(route) == (f"runs on Apache Beam, because beam_pipeline_args say --runner={runner}")
 
 
 def test_an_analyzer_of_the_users_own_means_beam_and_is_named_as_the_reason():
-    route = choose_engine(["--direct_num_workers=2"], MEGABYTE, beam_only=["my_median"])
+    route = choose_placement(["--direct_num_workers=2"], MEGABYTE, beam_only=["my_median"])
     assert route.on_beam
     assert "a PTransform of your own (my_median)" in str(route)
 
 
 def test_direct_workers_are_the_processes_of_the_local_engine():
-    route = choose_engine(["--direct_num_workers", "3"], MEGABYTE)
+    route = choose_placement(["--direct_num_workers", "3"], MEGABYTE)
     assert route.num_workers == 3
     assert str(route) == (
         "runs on this machine, in 3 processes, because beam_pipeline_args say "
@@ -129,15 +129,15 @@ def test_direct_workers_are_the_processes_of_the_local_engine():
 
 def test_no_direct_workers_means_one_process_per_core(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(6))
-    assert choose_engine(["--direct_num_workers=0"], MEGABYTE).num_workers == 6
+    assert choose_placement(["--direct_num_workers=0"], MEGABYTE).num_workers == 6
 
 
 @pytest.mark.parametrize(("num_megabytes", "processes"), [(1, 1), (5, 2), (1000, 6)])
 def test_little_data_is_not_worth_many_processes(monkeypatch, num_megabytes, processes):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(6))
-    assert choose_engine([], num_megabytes * MEGABYTE).num_workers == processes
+    assert choose_placement([], num_megabytes * MEGABYTE).num_workers == processes
 
 
 def test_a_flag_that_beam_would_not_understand_is_told():
     with pytest.raises(ValueError, match="direct_num_workers"):
-        choose_engine(["--direct_num_workers=many"], MEGABYTE)
+        choose_placement(["--direct_num_workers=many"], MEGABYTE)

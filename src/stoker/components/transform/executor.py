@@ -22,12 +22,13 @@ from stoker.artifacts import Artifact, ArtifactMap, Examples, get_split_uris
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
 from stoker.statistics.data_schema import read_schema
 from stoker.storage.manifest import describe
-from stoker.transform.engine_choice import choose_engine
 from stoker.transform.example_batches import read_share, write_share
 from stoker.transform.job import AnalyzedSplit, TransformJob
+from stoker.transform.placement import choose_placement
+from stoker.transform.pool import Pool
 
 if TYPE_CHECKING:
-    from stoker.transform.local_engine import Pool, Traced
+    from stoker.transform.tracing import Traced
 
 _ENGINE = os.path.dirname(os.path.abspath(stoker.transform.__file__))
 
@@ -39,15 +40,15 @@ class Executor(dsl.BaseBeamExecutor):
         self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Transform."""
+        from stoker.transform.analysis import beam_only
         from stoker.transform.examples_statistics import write_all_statistics
-        from stoker.transform.local_engine import Pool, beam_only
 
         beam_args = self._context.beam_pipeline_args
         job = _make_job(input_dict, output_dict, exec_properties, tmp_dir=self._get_tmp_dir())
-        choice = choose_engine(beam_args, job.num_bytes)
+        choice = choose_placement(beam_args, job.num_bytes)
         with Pool(choice.num_workers) as pool:
             traced = _trace(job)
-            choice = choose_engine(beam_args, job.num_bytes, beam_only=beam_only(traced))
+            choice = choose_placement(beam_args, job.num_bytes, beam_only=beam_only(traced))
             print(f"Transform {replace(choice, num_workers=pool.size)}.", flush=True)
             if choice.on_beam:
                 from stoker.transform.beam import run_on_beam
@@ -59,7 +60,7 @@ class Executor(dsl.BaseBeamExecutor):
 
 
 def _trace(job: TransformJob) -> "Traced":
-    from stoker.transform.local_engine import trace
+    from stoker.transform.tracing import trace
 
     try:
         return trace(
@@ -76,8 +77,9 @@ def _trace(job: TransformJob) -> "Traced":
         raise
 
 
-def _run_here(job: TransformJob, traced: "Traced", pool: "Pool") -> None:
-    from stoker.transform.local_engine import Dataset, analyze, transform
+def _run_here(job: TransformJob, traced: "Traced", pool: Pool) -> None:
+    from stoker.transform.local_engine import analyze, transform
+    from stoker.transform.passes import Dataset
 
     datasets = [
         Dataset(key=source.key, read=partial(read_share, [source.folder], job.schema))

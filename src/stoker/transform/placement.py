@@ -12,7 +12,7 @@ _BYTES_PER_PROCESS = 4 << 20  # below this, a second process costs more than it 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EngineChoice:
+class Placement:
     """Where, and why."""
 
     on_beam: bool = False
@@ -26,9 +26,9 @@ class EngineChoice:
         return f"runs on this machine, in {processes}, because {self.reason}"
 
 
-def choose_engine(
+def choose_placement(
     beam_pipeline_args: Sequence[str], num_bytes: int, *, beam_only: Sequence[str] = ()
-) -> EngineChoice:
+) -> Placement:
     """Beam for a `--runner` that is no direct one, and for the analyzers in `beam_only`.
 
     A direct runner means this machine, and so does no runner; `--direct_num_workers` says how many
@@ -37,18 +37,18 @@ def choose_engine(
     """
     runner, num_workers = _parse_arguments(beam_pipeline_args)
     if names_a_runner(beam_pipeline_args):
-        return EngineChoice(on_beam=True, reason=f"beam_pipeline_args say --runner={runner}")
+        return Placement(on_beam=True, reason=f"beam_pipeline_args say --runner={runner}")
     if beam_only:
-        return EngineChoice(
+        return Placement(
             on_beam=True,
             reason=f"preprocessing_fn has a PTransform of your own ({', '.join(beam_only)})",
         )
     if num_workers is not None:
-        return EngineChoice(
+        return Placement(
             num_workers=num_workers or num_cpus(),
             reason=f"beam_pipeline_args say --direct_num_workers={num_workers}",
         )
-    return EngineChoice(
+    return Placement(
         num_workers=min(num_cpus(), 1 + num_bytes // _BYTES_PER_PROCESS),
         reason=f"beam_pipeline_args say --runner={runner}" if runner else "no Beam runner is named",
     )
