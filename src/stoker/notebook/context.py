@@ -15,8 +15,7 @@ from stoker.errors import MissingPart
 from stoker.launchers.processes import WarmProcesses
 from stoker.metadata.config import StoreConfig
 from stoker.metadata.records import SKIPPED, Execution
-from stoker.notebook.display import display
-from stoker.notebook.result import ExecutionResult
+from stoker.notebook.result import ExecutionResult, display
 from stoker.runner import run_step
 from stoker.runner.console import Console
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `context.run(component)` returns: how the step ended, and what it has published."""
+"""What a notebook shows: how a step ended and what it has published, and the artifacts themselves.
 
+HTML in a notebook, text in a terminal.
+"""
+
+import sys
 from dataclasses import dataclass
 
 from stoker.artifacts import Artifact
@@ -59,3 +63,30 @@ class ExecutionResult:
         if self.execution.state is ExecutionState.CACHED:
             return "cached: nothing has changed"
         return f"done in {(self.execution.updated_ms - self.execution.created_ms) / 1000:.2f} s"
+
+
+class _ArtifactView:
+    """An artifact as notebooks and terminals show it."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        self._artifact = artifact
+
+    def __repr__(self) -> str:
+        from stoker.views.artifact_views import preview
+
+        tables = ["\n".join(table.lines()) for table in preview(self._artifact)]
+        return "\n\n".join([repr(self._artifact), *tables])
+
+    def _repr_html_(self) -> str:
+        from stoker.views.artifact_views import html_view
+
+        return html_view(self._artifact)
+
+
+def display(artifact: Artifact) -> None:
+    """Show an artifact at once."""
+    ipython = sys.modules.get("IPython")
+    if ipython and ipython.get_ipython():
+        ipython.display.display(_ArtifactView(artifact))
+    else:
+        print(_ArtifactView(artifact))
