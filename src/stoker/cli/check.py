@@ -8,7 +8,7 @@ nothing of the user's is imported or run.
 import ast
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from types import ModuleType
@@ -115,42 +115,39 @@ def _has_user_function(path: str) -> bool:
 
 def find_problems(tree: ast.Module, path: str) -> list[Problem]:
     """What a file asks of TFX that is not here, each once, in order."""
-    reader = _Reader()
-    found: dict[tuple[int, str], None] = {}
+    names = _Names()
+    found: set[Problem] = set()
+
+    def look(line: int, take: Callable[..., None], *what: Any) -> None:
+        try:
+            take(*what)
+        except _Missing as missing:
+            found.add(Problem(path, line, str(missing)))
+
     for statement in import_statements(tree):
-        for message in reader.take_import(statement):
-            found[statement.lineno, message] = None
+        for alias in statement.names:
+            look(statement.lineno, names.bind, statement, alias)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute | ast.Name):
-            messages = reader.use(node)
+            look(node.lineno, names.meaning, node)
         elif isinstance(node, ast.Call):
-            messages = reader.call(node)
-        else:
-            continue
-        for message in messages:
-            found[node.lineno, message] = None
-    return sorted(Problem(path, line, message) for line, message in found)
+            for keyword in node.keywords:
+                look(node.lineno, names.check_argument, node.func, keyword)
+    return sorted(found)
 
 
 class _Missing(Exception):
     """A name that our `tfx` package does not have; the message says what to do."""
 
 
-class _Reader:
+class _Names:
     """What the names in a file stand for in the `tfx` package."""
 
     def __init__(self) -> None:
         self._bound: dict[str, Any] = {}
 
-    def take_import(self, statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
-        """Remember what an import binds; yield what cannot be imported."""
-        for alias in statement.names:
-            try:
-                self._take_name(statement, alias)
-            except _Missing as missing:
-                yield str(missing)
-
-    def _take_name(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> None:
+    def bind(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> None:
+        """Remember what an import binds."""
         if isinstance(statement, ast.ImportFrom):
             module = statement.module or ""
             if not statement.level and _is_tfx(module):
@@ -160,36 +157,26 @@ class _Reader:
             found = _module(alias.name)
             self._bound[alias.asname or "tfx"] = found if alias.asname else _module("tfx")
 
-    def use(self, node: ast.Attribute | ast.Name) -> Iterator[str]:
-        """Yield what is wrong with the last name of a chain such as `tfx.components.Pusher`."""
+    def check_argument(self, function: ast.expr, keyword: ast.keyword) -> None:
+        """Refuse a keyword argument that what is called does not take."""
         try:
-            self._meaning(node)
-        except _Missing as missing:
-            yield str(missing)
-
-    def call(self, node: ast.Call) -> Iterator[str]:
-        """Yield the keyword arguments that what is called does not take."""
-        try:
-            called = self._meaning(node.func)
-        except _Missing:
+            called = self.meaning(function)
+        except _Missing:  # which is said where the name is used
             return
         known = _arguments_of(called)
-        if known is None:
-            return
-        for keyword in node.keywords:
-            if keyword.arg and keyword.arg not in known:
-                yield (
-                    f"{called.__name__} has no argument {keyword.arg!r}; "
-                    f"it has {', '.join(sorted(known))}."
-                )
+        if known is not None and keyword.arg and keyword.arg not in known:
+            raise _Missing(
+                f"{called.__name__} has no argument {keyword.arg!r}; "
+                f"it has {', '.join(sorted(known))}."
+            )
 
-    def _meaning(self, node: ast.expr) -> Any:
+    def meaning(self, node: ast.expr) -> Any:
         """The object that a dotted name stands for; None if it is not from `tfx`."""
         if isinstance(node, ast.Name):
             return self._bound.get(node.id)
         if not isinstance(node, ast.Attribute):
             return None
-        owner = self._meaning(node.value)
+        owner = self.meaning(node.value)
         if not isinstance(owner, ModuleType):
             return None  # members of classes and values are Python's to look up
         return _member(owner, owner.__name__, node.attr)
