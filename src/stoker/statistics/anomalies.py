@@ -4,17 +4,22 @@
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_pb2
+from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
-from stoker.statistics.compute import feature_name
 from stoker.statistics.drift import MEASURES
 from stoker.statistics.expectations import Finding, find_broken_expectations
-from stoker.statistics.message_files import read_message, write_message
+from stoker.statistics.messages import (
+    Statistics,
+    Stats,
+    count_examples,
+    feature_name,
+    features_of,
+    read_message,
+    write_message,
+)
 
 ANOMALIES_FILE = "SchemaDiff.pb"
 
-Statistics: TypeAlias = statistics_pb2.DatasetFeatureStatisticsList
-Features: TypeAlias = dict[str, statistics_pb2.FeatureNameStatistics]
 Measurement: TypeAlias = anomalies_pb2.DriftSkewInfo.Measurement
 
 _NOT_IN_USE = {
@@ -53,13 +58,13 @@ def find_anomalies(
     anomalies = anomalies_pb2.Anomalies(
         baseline=schema, anomaly_name_format=anomalies_pb2.Anomalies.SERIALIZED_PATH
     )
-    num_examples, num_previous = _num_examples(statistics), previous and _num_examples(previous)
+    num_examples, num_previous = count_examples(statistics), previous and count_examples(previous)
     if findings := [*_check_dataset(num_examples, num_previous, schema.dataset_constraints)]:
         _report(anomalies.dataset_anomaly_info, findings)
     if not num_examples:
         anomalies.data_missing = True
         return anomalies
-    features = _features(statistics)
+    features = dict(features_of(statistics))
     for feature in schema.feature:
         stats = features.pop(feature.name, None)
         if not feature.name or feature.deprecated or feature.lifecycle_stage in _NOT_IN_USE:
@@ -101,16 +106,6 @@ def describe_anomalies(anomalies: anomalies_pb2.Anomalies) -> list[tuple[str, st
     ]
 
 
-def _num_examples(statistics: Statistics) -> int:
-    return sum(dataset.num_examples for dataset in statistics.datasets)
-
-
-def _features(statistics: Statistics) -> Features:
-    return {
-        feature_name(stats): stats for dataset in statistics.datasets for stats in dataset.features
-    }
-
-
 def _check_dataset(
     num_examples: int, num_previous: int | None, limits: schema_pb2.DatasetConstraints
 ) -> Iterator[Finding]:
@@ -139,7 +134,7 @@ def _new_column(description: str) -> Finding:
 
 
 def _compare(
-    stats: statistics_pb2.FeatureNameStatistics,
+    stats: Stats,
     comparator: schema_pb2.FeatureComparator,
     control_name: str,
     control: Statistics | None,
@@ -149,7 +144,7 @@ def _compare(
     asked = [name for name in MEASURES if getattr(comparator, name).HasField("threshold")]
     if not asked or control is None:
         return []
-    other = _features(control).get(feature_name(stats))
+    other = dict(features_of(control)).get(feature_name(stats))
     if other is None:
         lacks = f"The {control_name} statistics do not have this feature."
         return [Finding("COMPARATOR_CONTROL_DATA_MISSING", f"{control_name} data missing", lacks)]

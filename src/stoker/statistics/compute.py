@@ -8,11 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
+from tensorflow_metadata.proto.v0 import schema_pb2
 
 from stoker.errors import BadData
 from stoker.statistics.feature_statistics import FeatureCounts, StatisticsOptions
-from stoker.statistics.message_files import read_message, write_message
+from stoker.statistics.messages import Statistics, read_message, write_message
 
 STATISTICS_FILE = "FeatureStats.pb"
 
@@ -21,7 +21,7 @@ def compute_statistics(
     batches: Iterable[pa.RecordBatch],
     schema: schema_pb2.Schema | None = None,
     options: StatisticsOptions | None = None,
-) -> statistics_pb2.DatasetFeatureStatisticsList:
+) -> Statistics:
     """The statistics of one split, from batches whose columns are lists of values.
 
     Every batch is seen once, its columns on all cores, while the next one is being read. Batches
@@ -74,9 +74,9 @@ class _SplitCounts:
             self._features[name] = FeatureCounts(name, self._options, is_category=is_category)
         return self._features[name]
 
-    def message(self) -> statistics_pb2.DatasetFeatureStatisticsList:
+    def message(self) -> Statistics:
         """The statistics, with the features sorted by name."""
-        statistics = statistics_pb2.DatasetFeatureStatisticsList()
+        statistics = Statistics()
         dataset = statistics.datasets.add(num_examples=self._num_examples)
         if self._weight is not None:
             dataset.weighted_num_examples = self._weight
@@ -109,14 +109,9 @@ def _weights(batch: pa.RecordBatch, name: str) -> np.ndarray:
     )
 
 
-def feature_name(stats: statistics_pb2.FeatureNameStatistics) -> str:
-    """The name of the feature that these statistics are of."""
-    return ".".join(stats.path.step) if stats.HasField("path") else str(stats.name)
-
-
-def read_statistics(path: str) -> statistics_pb2.DatasetFeatureStatisticsList:
+def read_statistics(path: str) -> Statistics:
     """The statistics in a file."""
-    return read_message(path, statistics_pb2.DatasetFeatureStatisticsList, "statistics")
+    return read_message(path, Statistics, "statistics")
 
 
 write_statistics = write_message

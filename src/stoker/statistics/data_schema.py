@@ -5,23 +5,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf import text_format
-from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
+from tensorflow_metadata.proto.v0 import schema_pb2
 
 from stoker.errors import BadData
-from stoker.statistics.compute import feature_name
 from stoker.statistics.expectations import FEATURE_TYPES, is_integer
+from stoker.statistics.messages import (
+    Statistics,
+    Stats,
+    count_examples,
+    feature_name,
+    features_of,
+)
 
 SCHEMA_FILE = "schema.pbtxt"
 
 _MAX_DOMAIN = 100
 _TRUE = {"TRUE", "true", "SET", "set", "1", ""}
 _FALSE = {"FALSE", "false", "CLEAR", "clear", "0"}
-_FeatureStats = statistics_pb2.FeatureNameStatistics
 
 
-def infer_schema(
-    statistics: statistics_pb2.DatasetFeatureStatisticsList, infer_feature_shape: bool = True
-) -> schema_pb2.Schema:
+def infer_schema(statistics: Statistics, infer_feature_shape: bool = True) -> schema_pb2.Schema:
     """What holds for all examples that were counted: types, presence, shapes and small domains.
 
     Several datasets, such as the splits of one input, are taken together.
@@ -55,7 +58,7 @@ class _SeenFeature:
     def always(self) -> bool:
         return self.num_present == self.num_examples
 
-    def add(self, stats: statistics_pb2.FeatureNameStatistics) -> None:
+    def add(self, stats: Stats) -> None:
         """Take in the statistics of one more dataset."""
         kind = getattr(stats, stats.WhichOneof("stats"))
         common = kind.common_stats
@@ -77,17 +80,12 @@ class _SeenFeature:
             self.all_words &= kind.unique == len(words) and not kind.invalid_utf8_count
 
 
-def _collect_seen(
-    statistics: statistics_pb2.DatasetFeatureStatisticsList,
-) -> dict[str, _SeenFeature]:
-    num_examples = sum(dataset.num_examples for dataset in statistics.datasets)
+def _collect_seen(statistics: Statistics) -> dict[str, _SeenFeature]:
+    num_examples = count_examples(statistics)
     seen: dict[str, _SeenFeature] = {}
-    for dataset in statistics.datasets:
-        for stats in dataset.features:
-            one = seen.setdefault(
-                feature_name(stats), _SeenFeature(type=stats.type, num_examples=num_examples)
-            )
-            one.add(stats)
+    for name, stats in features_of(statistics):
+        one = seen.setdefault(name, _SeenFeature(type=stats.type, num_examples=num_examples))
+        one.add(stats)
     return seen
 
 
@@ -111,10 +109,10 @@ def _add_valency(feature: schema_pb2.Feature, seen: _SeenFeature, infer_shape: b
 
 def _add_domain(schema: schema_pb2.Schema, feature: schema_pb2.Feature, seen: _SeenFeature) -> None:
     true, false = seen.words & _TRUE, seen.words & _FALSE
-    if seen.type == _FeatureStats.INT:
+    if seen.type == Stats.INT:
         if seen.numbers and min(seen.numbers) >= 0 and max(seen.numbers) == 1:
             feature.bool_domain.SetInParent()
-    elif seen.type != _FeatureStats.STRING or not seen.words:
+    elif seen.type != Stats.STRING or not seen.words:
         return
     elif all(map(is_integer, seen.words)) and seen.words - _TRUE - _FALSE:
         feature.int_domain.SetInParent()

@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
+from stoker.statistics.messages import Stats
+
 Cell: TypeAlias = str | tuple[float, float]
 Counts: TypeAlias = dict[Cell, float]
-Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
 Measure: TypeAlias = Callable[[Stats, Stats], tuple[float, Cell | None]]
 
 _NAN = (math.nan, math.nan)

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.statistics.drift import words_of
-
-Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
+from stoker.statistics.messages import Stats
 
 FEATURE_TYPES = {
     Stats.INT: schema_pb2.INT,

@@ -1,14 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages in files: how statistics and anomalies are kept, as TFX keeps them."""
+"""The messages that statistics are: their features, and how they are kept in files, as by TFX."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from google.protobuf.message import DecodeError, Message
+from tensorflow_metadata.proto.v0 import statistics_pb2
 
 from stoker.errors import BadData
 
+Statistics: TypeAlias = statistics_pb2.DatasetFeatureStatisticsList
+Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
+"""Those of one feature."""
 _Kind = TypeVar("_Kind", bound=Message)
+
+
+def features_of(statistics: Statistics) -> Iterator[tuple[str, Stats]]:
+    """The features of all datasets, with their names."""
+    for dataset in statistics.datasets:
+        for stats in dataset.features:
+            yield feature_name(stats), stats
+
+
+def feature_name(stats: Stats) -> str:
+    """The name of the feature that these statistics are of."""
+    return ".".join(stats.path.step) if stats.HasField("path") else str(stats.name)
+
+
+def count_examples(statistics: Statistics) -> int:
+    """How many examples all datasets have."""
+    return sum(dataset.num_examples for dataset in statistics.datasets)
 
 
 def read_message(path: str, kind: type[_Kind], what: str) -> _Kind:

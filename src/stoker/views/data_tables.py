@@ -5,7 +5,6 @@ import itertools
 import math
 import os
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
@@ -15,12 +14,11 @@ from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.example_pb2 import Example, Feature
 from stoker.statistics.anomalies import describe_anomalies, read_anomalies
-from stoker.statistics.compute import feature_name, read_statistics
+from stoker.statistics.compute import read_statistics
 from stoker.statistics.data_schema import read_schema
 from stoker.statistics.drift import equal_width_histogram
+from stoker.statistics.messages import Statistics, Stats, count_examples, features_of
 from stoker.views.table import CELL_WIDTH, Table, readable_number, shorten
-
-Statistics: TypeAlias = statistics_pb2.DatasetFeatureStatisticsList
 
 _NUM_VALUES = 5
 _NUM_WORDS = 3
@@ -160,21 +158,17 @@ def _interval(domain: schema_pb2.IntDomain | schema_pb2.FloatDomain) -> str:
 
 
 def _statistics_table(split: str, statistics: Statistics) -> Table:
-    num_examples = sum(dataset.num_examples for dataset in statistics.datasets)
     return Table(
-        title=f"{split}: {num_examples} examples",
+        title=f"{split}: {count_examples(statistics)} examples",
         columns=("feature", "type", "missing", "mean", "std dev", "zeros", "range", "values"),
-        rows=[
-            _statistics_row(stats) for dataset in statistics.datasets for stats in dataset.features
-        ],
+        rows=[_statistics_row(*pair) for pair in features_of(statistics)],
     )
 
 
-def _statistics_row(stats: statistics_pb2.FeatureNameStatistics) -> tuple[str, ...]:
+def _statistics_row(name: str, stats: Stats) -> tuple[str, ...]:
     kind = stats.WhichOneof("stats")
     common = getattr(stats, kind).common_stats
-    type_name = statistics_pb2.FeatureNameStatistics.Type.Name(stats.type)
-    begin = feature_name(stats), type_name, _share(common.num_missing, common)
+    begin = name, Stats.Type.Name(stats.type), _share(common.num_missing, common)
     if not common.tot_num_values:
         return *begin, "", "", "", "", ""
     if kind == "num_stats":
@@ -191,7 +185,7 @@ def _share(count: int, common: statistics_pb2.CommonStatistics) -> str:
     return f"{count / (common.num_missing + common.num_non_missing):.1%}" if count else "0"
 
 
-def _bars(stats: statistics_pb2.FeatureNameStatistics) -> str:
+def _bars(stats: Stats) -> str:
     """The equal-width histogram, a character for each bucket."""
     counts = [bucket.sample_count for bucket in equal_width_histogram(stats).buckets]
     most = max(counts, default=0)

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistics as HTML: a card for each feature, with its chart and the splits side by side."""
 
-import itertools
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
 from stoker.artifacts import ExampleStatistics
-from stoker.statistics.compute import feature_name
 from stoker.statistics.drift import equal_width_histogram, words_of
+from stoker.statistics.messages import Stats, count_examples, features_of
 from stoker.views.charts import histogram_chart, words_chart
 from stoker.views.data_tables import read_split_statistics
 from stoker.views.markup import assign_colours, card, cards, key, legend
 from stoker.views.table import Table, readable_number
-
-Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
 
 
 def statistics_view(artifact: ExampleStatistics) -> str:
@@ -23,11 +19,11 @@ def statistics_view(artifact: ExampleStatistics) -> str:
     splits = read_split_statistics(artifact)
     features: dict[str, dict[str, Stats]] = {}
     for split, statistics in splits.items():
-        for stats in itertools.chain.from_iterable(data.features for data in statistics.datasets):
-            features.setdefault(feature_name(stats), {})[split] = stats
+        for name, stats in features_of(statistics):
+            features.setdefault(name, {})[split] = stats
     colours = assign_colours(splits)
     counts = {
-        split: f"{split}: {sum(data.num_examples for data in statistics.datasets):,} examples"
+        split: f"{split}: {count_examples(statistics):,} examples"
         for split, statistics in splits.items()
     }
     numbers = [name for name, by in features.items() if _is_numeric(by)]
@@ -46,7 +42,7 @@ def _is_numeric(by_split: Mapping[str, Stats]) -> bool:
 
 def _card(name: str, by_split: Mapping[str, Stats], colours: Mapping[str, str]) -> str:
     first = next(iter(by_split.values()))
-    kind = statistics_pb2.FeatureNameStatistics.Type.Name(first.type)
+    kind = Stats.Type.Name(first.type)
     if _is_numeric(by_split):
         histograms = {split: equal_width_histogram(stats) for split, stats in by_split.items()}
         chart = histogram_chart(histograms, colours)
