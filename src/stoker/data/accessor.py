@@ -55,7 +55,9 @@ def tf_dataset_factory(
     files = matching_files(file_patterns)
     parsing = make_parsing(schema or infer_schema_of_files(files), options.label_key)
     start = start_at or Position(seed=_seed(options))
-    columns = _columns_for(files, cache_dir)
+    # A parameter server's workers are told what to read by another process, and cannot call its
+    # Python.
+    columns = None if "ps" in cluster() else columns_for(files, cache_dir)
     passes = Passes()
     if columns is not None and can_read(parsing.features, columns.schema):
         dataset = _read_from_columns(columns, parsing, options, start, passes)
@@ -83,12 +85,6 @@ def record_batch_factory(
         return read_batches_of_rows(columns, order, wanted, options)
     dataset = _batch_records(files, options, seed, tf.data.AUTOTUNE, sloppy=False)
     return (decoder.DecodeBatch(records) for records in dataset.as_numpy_iterator())
-
-
-def _columns_for(files: list[str], cache_dir: str | None) -> Columns | None:
-    # A parameter server's workers are told what to read by another process, and cannot call its
-    # Python.
-    return None if "ps" in cluster() else columns_for(files, cache_dir)
 
 
 def _seed(options: _Options) -> int | None:

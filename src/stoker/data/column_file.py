@@ -12,11 +12,12 @@ Arrow's null type if no row has a value. Columns are sorted by name.
 """
 
 import contextlib
+import functools
 import json
 import mmap
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -113,8 +114,9 @@ class ColumnWriter:
             self._write_block(BLOCK_ROWS)
 
     def _write_block(self, num_rows: int) -> None:
-        tables = [pa.Table.from_batches([_canonicalize(batch)]) for batch in self._pending]
-        table = _concatenate(tables, self._path)
+        batches = [_canonicalize(batch) for batch in self._pending]
+        schema = union([batch.schema for batch in batches], self._path)
+        table = pa.Table.from_batches([conform(batch, schema) for batch in batches], schema)
         block, rest = table.slice(0, num_rows), table.slice(num_rows)
         self._pending = rest.to_batches() if rest.num_rows else []
         self._num_pending = rest.num_rows
@@ -243,19 +245,10 @@ def _canonical_type(kind: pa.DataType) -> pa.DataType:
 def union(schemas: list[pa.Schema], path: str) -> pa.Schema:
     """All columns of some schemas, sorted by name; `path` is named if they do not agree."""
     try:
-        fields = pa.unify_schemas(schemas)
+        fields = pa.unify_schemas(schemas) if schemas else ()
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise BadData(f"{path}: a feature changes its type: {error}") from error
     return pa.schema(sorted(fields, key=lambda field: field.name))
-
-
-def _concatenate(tables: list[pa.Table], path: str) -> pa.Table:
-    if not tables:
-        return pa.table({})
-    try:
-        return pa.concat_tables(tables, promote_options="default")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise BadData(f"{path}: a feature changes its type: {error}") from error
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
@@ -278,18 +271,16 @@ def _contents(batch: pa.RecordBatch, index: int) -> Iterator[Any]:
 
 
 def _checksum(*data: Any) -> bytes:
-    checksum = 0
-    for part in data:
-        checksum = crc32c.crc32c(part, checksum)
-    return str(checksum).encode()
+    return str(_crc(data)).encode()
 
 
 def _file_checksum(path: str) -> int:
-    checksum = 0
     with open(path, "rb") as file:
-        while data := file.read(_READ_BYTES):
-            checksum = crc32c.crc32c(data, checksum)
-    return checksum
+        return _crc(iter(functools.partial(file.read, _READ_BYTES), b""))
+
+
+def _crc(data: Iterable[Any]) -> int:
+    return functools.reduce(lambda checksum, part: crc32c.crc32c(part, checksum), data, 0)
 
 
 @contextlib.contextmanager

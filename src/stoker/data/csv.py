@@ -19,16 +19,14 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
-from isal import isal_zlib
 
 from stoker.data.encode import as_lists
-from stoker.data.input_files import open_any
+from stoker.data.input_files import UNREADABLE, open_any
 from stoker.errors import BadData
 
 _BLOCK_BYTES = 4 << 20
 _BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each column
 _MAX_BLOCK_BYTES = 256 << 20  # no row may be longer
-_UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
 _END = "\x03 end of file"  # put after the last line, where an open quote swallows it
 _NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
 _INT64 = range(-(2**63), 2**63)
@@ -118,7 +116,7 @@ def _read_file(path: str, names: list[str], block_bytes: int) -> Iterator[pa.Rec
         if "straddl" in str(error) and block_bytes < _MAX_BLOCK_BYTES:
             raise Surprise(f"{path} has a row of more than {block_bytes} bytes") from error
         raise BadData(_diagnose(path, len(names)) or f"{path}: {error}.") from error
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise BadData(
             f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}."
         ) from error
@@ -138,7 +136,7 @@ def _read_header(path: str) -> list[str]:
     try:
         with _open_text(path) as lines:
             names = next(csv.reader(lines), [])
-    except (csv.Error, *_UNREADABLE) as error:
+    except (csv.Error, *UNREADABLE) as error:
         raise BadData(f"{path} cannot be read as CSV: {error}.") from error
     if not names:
         raise BadData(f"{path} is empty: it needs a first line with the names of the columns.")
@@ -202,7 +200,7 @@ def _diagnose(path: str, num_columns: int) -> str | None:
                 if row != [_END] and (wrong := _find_problem(row, num_columns)):
                     return f"{path}, line {line}: {wrong}"
                 line = rows.line_num + 1
-    except (csv.Error, *_UNREADABLE):
+    except (csv.Error, *UNREADABLE):
         return None
     finally:
         csv.field_size_limit(usual_limit)

@@ -149,10 +149,7 @@ def _before(body: pa.LargeBinaryArray, header: Callable[[int], bytes]) -> _Part:
     if sizes.min() == sizes.max():
         return header(int(sizes[0]))
     found, which = np.unique(sizes, return_inverse=True)
-    headers = [header(int(size)) for size in found]
-    distinct = _binary(
-        ends_of([len(header) for header in headers]), pa.py_buffer(b"".join(headers))
-    )
+    distinct = as_array([header(int(size)) for size in found])
     return pc.take(distinct, as_integers(which))
 
 

@@ -122,7 +122,8 @@ class _ColumnTable:
         self._arrays = [_column(block, name) for _, blocks in files for block in blocks]
         self._dtype = _dtype(self._arrays[0].type)
         self._same_length = _same_length(self._arrays)
-        self._num_values = np.array([_num_values(array) for array in self._arrays])
+        has_type = not pa.types.is_null(self._arrays[0].type)
+        self._num_values = np.array([len(one.values) if has_type else 0 for one in self._arrays])
         # A list's buffers are: validity, offsets, and those of its values: validity, numbers; or,
         # for bytes: validity, offsets, bytes.
         items = functools.partial(_Items, name, files)
@@ -203,7 +204,7 @@ class _Items:
     ) -> None:
         views, starts, sizes = [], [], []
         for file, blocks in files:
-            has_column = _has_type(file.schema, name)
+            has_column = name in file.schema.names and file.schema.field(name).type != pa.null()
             # Where the file has no such column, all lists are empty: their offsets are 0.
             nothing = np.zeros(BLOCK_ROWS + 1, dtype)
             views.append(_view(file.buffer, dtype) if has_column else nothing)
@@ -245,17 +246,7 @@ def _start(buffer: pa.Buffer | None, file: pa.Buffer) -> int:
 
 def _column(block: pa.RecordBatch, name: str) -> pa.Array:
     """A column of a block; without a type if it has none of this name."""
-    place = block.schema.get_field_index(name)
-    return pa.nulls(block.num_rows) if place < 0 else block.column(place)
-
-
-def _has_type(schema: pa.Schema, name: str) -> bool:
-    place = schema.get_field_index(name)
-    return place >= 0 and not pa.types.is_null(schema.field(place).type)
-
-
-def _num_values(array: pa.Array) -> int:
-    return 0 if pa.types.is_null(array.type) else len(array.values)
+    return block.column(name) if name in block.schema.names else pa.nulls(block.num_rows)
 
 
 def _few_words(arrays: Sequence[pa.Array]) -> tuple[np.ndarray, np.ndarray] | None:

@@ -4,11 +4,15 @@
 import glob
 import os
 from collections.abc import Iterable
-from typing import IO
+from typing import IO, Any
+
+from isal import isal_zlib
 
 from stoker.errors import BadData
 
 _GZIP = b"\x1f\x8b"
+UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
+"""What reading a file that `open_any` has opened may raise."""
 
 
 def matching_files(patterns: str | Iterable[str]) -> list[str]:

@@ -13,15 +13,13 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as arrow_json
-from isal import isal_zlib
 
 from stoker.data.arrow_features import as_feature
-from stoker.data.input_files import open_any
+from stoker.data.input_files import UNREADABLE, open_any
 from stoker.errors import BadData
 
 _BLOCK_BYTES = 4 << 20
 _BOM = b"\xef\xbb\xbf"
-_UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
 _NAMES = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list"}
 
 
@@ -53,7 +51,7 @@ def read_lines(files: Sequence[str]) -> Iterator[tuple[str, bytes]]:
                 for lines in _blocks(file):
                     yield path, lines
                     offset += len(lines) + 1
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise BadData(
                 f"{path} cannot be read beyond byte {offset} (uncompressed): {error}."
             ) from error
