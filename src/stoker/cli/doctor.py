@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker doctor`: whether this machine and its Python can train, and what to do if not."""
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -54,9 +55,9 @@ class Finding:
     """One thing that was looked at."""
 
     what: str
-    state: Literal["ok", "note", "problem"] = "ok"
+    state: Literal["ok", "note", "problem"]
     found: str
-    advice: str = ""
+    advice: str
 
 
 @click.command()
@@ -106,91 +107,70 @@ def _probe() -> dict[str, Any]:
     return found
 
 
+def _finding(what: str, found: str, *, advice: str = "", is_note: bool = False) -> Finding:
+    """A problem if there is something to do about it."""
+    state: Literal["ok", "note", "problem"] = "note" if is_note else "ok"
+    return Finding(what=what, state="problem" if advice else state, found=found, advice=advice)
+
+
 def _python() -> Finding:
     found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    if _PYTHONS[0] <= sys.version_info[:2] <= _PYTHONS[1]:
-        return Finding(what="Python", found=found)
-    return Finding(
-        what="Python", state="problem", found=found, advice="use Python 3.11, 3.12 or 3.13."
-    )
+    fits = _PYTHONS[0] <= sys.version_info[:2] <= _PYTHONS[1]
+    return _finding("Python", found, advice="" if fits else "use Python 3.11, 3.12 or 3.13.")
 
 
 def _parts(report: dict[str, Any]) -> Iterator[Finding]:
+    again = "install Stoker again in a fresh environment: pip install stoker"
     for module, name in _PARTS.items():
         if module in report:
-            yield Finding(what=name, found=str(report[module]))
+            yield _finding(name, str(report[module]))
         else:
-            yield Finding(
-                what=name,
-                state="problem",
-                found=str(report.get(f"{module} failed", "not tried")),
-                advice="install Stoker again in a fresh environment: pip install stoker",
-            )
+            yield _finding(name, str(report.get(f"{module} failed", "not tried")), advice=again)
 
 
 def _gpu(report: dict[str, Any]) -> Finding:
-    gpus = report.get("gpus", [])
-    if gpus:
-        return Finding(what="GPU", found=", ".join(gpus))
+    if gpus := report.get("gpus"):
+        return _finding("GPU", ", ".join(gpus))
     if os.path.exists(_GPU_DEVICE):
-        return Finding(
-            what="GPU",
-            state="problem",
-            found="there is one, and TensorFlow does not see it",
-            advice="install TensorFlow with its CUDA libraries: pip install 'tensorflow[and-cuda]'",
-        )
-    return Finding(what="GPU", state="note", found="none; training uses the CPU")
+        advice = "install TensorFlow with its CUDA libraries: pip install 'tensorflow[and-cuda]'"
+        return _finding("GPU", "there is one, and TensorFlow does not see it", advice=advice)
+    return _finding("GPU", "none; training uses the CPU", is_note=True)
 
 
 def _real_tfx() -> Finding:
     installed = []
     for name in ("tfx", "ml-pipelines-sdk"):
-        try:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             installed.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    if installed:
-        return Finding(
-            what="TFX",
-            state="problem",
-            found=f"{' and '.join(installed)} in the same environment",
-            advice="both have a package named tfx, and one hides the other. Remove it: "
-            "pip uninstall tfx ml-pipelines-sdk, then pip install --force-reinstall --no-deps "
-            "stoker; or keep each in an environment of its own.",
-        )
-    return Finding(what="TFX", found="not in this environment, as it should be")
+    if not installed:
+        return _finding("TFX", "not in this environment, as it should be")
+    return _finding(
+        "TFX",
+        f"{' and '.join(installed)} in the same environment",
+        advice="both have a package named tfx, and one hides the other. Remove it: "
+        "pip uninstall tfx ml-pipelines-sdk, then pip install --force-reinstall --no-deps "
+        "stoker; or keep each in an environment of its own.",
+    )
 
 
 def _environments() -> Finding:
     what = "Environments"
     there = list_venvs()
     if old := [one.name for one in there if not one.current]:
-        return Finding(
-            what=what,
-            state="problem",
-            found=f"{', '.join(old)} made for another version of Stoker",
-            advice=f"make it again: stoker env create {old[0]}",
-        )
+        found = f"{', '.join(old)} made for another version of Stoker"
+        return _finding(what, found, advice=f"make it again: stoker env create {old[0]}")
     if there:
-        return Finding(what=what, found=", ".join(one.name for one in there))
-    found = "none; for another TensorFlow: stoker env create NAME"
-    return Finding(what=what, state="note", found=found)
+        return _finding(what, ", ".join(one.name for one in there))
+    return _finding(what, "none; for another TensorFlow: stoker env create NAME", is_note=True)
 
 
 def _patch(name: str, patch: Patch) -> Finding:
     what, version = f"Patch {name}", patch.installed_version()
     if version is None:
-        return Finding(what=what, found=f"{patch.library} is not here, and is left alone")
-    found = f"{patch.library} {version}: {patch.what}"
-    if patch.fits(version):
-        return Finding(what=what, found=found)
-    return Finding(
-        what=what,
-        state="problem",
-        found=found,
-        advice=f"it was tried with {patch.library} {patch.tried}: install one of those"
-        f"{patch.instead}.",
-    )
+        return _finding(what, f"{patch.library} is not here, and is left alone")
+    tried = f"it was tried with {patch.library} {patch.tried}"
+    advice = "" if patch.fits(version) else f"{tried}: install one of those{patch.instead}."
+    return _finding(what, f"{patch.library} {version}: {patch.what}", advice=advice)
 
 
 def _disk(root: str) -> Finding:
@@ -198,13 +178,9 @@ def _disk(root: str) -> Finding:
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     free = shutil.disk_usage(folder).free
-    found = f"{readable_size(free)} free at {root}"
-    if free >= _ENOUGH_BYTES:
-        return Finding(what="Disk", found=found)
-    return Finding(
-        what="Disk",
-        state="problem",
-        found=found,
-        advice="free some space, or name another place with --root; `stoker clean` removes what "
-        "failed runs left behind.",
+    advice = (
+        "free some space, or name another place with --root; `stoker clean` removes what failed "
+        "runs left behind."
     )
+    found = f"{readable_size(free)} free at {root}"
+    return _finding("Disk", found, advice=advice if free < _ENOUGH_BYTES else "")
