@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker show`: a run, a step or an artifact, as far as the store and the files can tell."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ from stoker.storage.manifest import Manifest
 from stoker.storage.root import manifest_file
 from stoker.views.artifact_views import html_page, preview
 from stoker.views.model_tables import REPORTS, SIGNATURES, formats_tables
-from stoker.views.table import Table, readable_path, readable_size
+from stoker.views.table import Table, one_line, readable_path, readable_size
 
 _Answer: TypeAlias = tuple[Any, Sequence[Table | Mapping[str, str] | str]]
 """What is printed as JSON, and the parts of what is printed as text."""
@@ -149,7 +148,7 @@ def _describe_execution(store: Store, execution: Execution) -> _Answer:
         "execution": str(execution.id),
         "inputs": "\n".join(_reference_lines(record["inputs"])),
         "outputs": "\n".join(_reference_lines(record["outputs"])),
-        "parameters": "\n".join(f"{k} = {_text(v)}" for k, v in record["parameters"].items()),
+        "parameters": "\n".join(f"{k} = {one_line(v)}" for k, v in record["parameters"].items()),
         "error": execution.error,
     }
     return record, [facts]
@@ -177,7 +176,7 @@ def _describe_artifact(store: Store, artifact: Artifact) -> _Answer:
         "uri": readable_path(artifact.uri),
         "made by": f"{maker.node_id}, execution {maker.id}, run {maker.run_id}" if maker else "",
         "properties": "\n".join(
-            f"{name} = {_text(value)}"
+            f"{name} = {one_line(value)}"
             for name, value in properties.items()
             if name not in (SIGNATURES, REPORTS)  # which are shown as tables
         ),
@@ -203,10 +202,3 @@ def _files(artifact: Artifact) -> list[dict[str, Any]]:
     if not os.path.exists(path):
         return []
     return [{"path": file.path, "size": file.size} for file in Manifest.read(path).files]
-
-
-def _text(value: Any) -> str:
-    """A value on one line; a message or a config, which is JSON, without its line breaks."""
-    if isinstance(value, str):
-        return " ".join(value.split())
-    return json.dumps(value)

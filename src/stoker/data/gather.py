@@ -207,7 +207,9 @@ class _Items:
             has_column = name in file.schema.names and file.schema.field(name).type != pa.null()
             # Where the file has no such column, all lists are empty: their offsets are 0.
             nothing = np.zeros(BLOCK_ROWS + 1, dtype)
-            views.append(_view(file.buffer, dtype) if has_column else nothing)
+            num_items = file.buffer.size // dtype.itemsize
+            numbers = np.frombuffer(file.buffer, dtype, num_items)
+            views.append(numbers if has_column else nothing)
             for block in blocks:
                 buffers = _column(block, name).buffers() if has_column else []
                 buffer = buffers[number] if number < len(buffers) else None
@@ -229,10 +231,6 @@ class _Items:
             # To raise an IndexError instead, numpy would make a copy.
             view.take(indices[start:end], out=numbers[start:end], mode="clip")
         return numbers
-
-
-def _view(buffer: pa.Buffer, dtype: np.dtype) -> np.ndarray:
-    return np.frombuffer(buffer, dtype, buffer.size // dtype.itemsize)
 
 
 def _start(buffer: pa.Buffer | None, file: pa.Buffer) -> int:

@@ -52,7 +52,8 @@ def _analyze(job: TransformJob, pipeline: Any) -> Any:
     """The transform function as Beam has it: a SavedModel to come, and its metadata."""
     keys = {source.key: analyzer_cache.DatasetKey(source.key) for source in job.analyzed}
     data = {
-        keys[source.key]: pipeline | f"Read {source.key}" >> _examples(job, [source.folder])
+        keys[source.key]: pipeline
+        | f"Read {source.key}" >> _tfxio(job.schema, [source.folder]).BeamSource()
         for source in job.analyzed
     }
     known = None
@@ -78,11 +79,10 @@ def _transform(
 ) -> None:
     from tfx_bsl.coders.example_coder import RecordBatchToExamplesEncoder
 
-    folders = job.transformed[split]
-    config = _tfxio(job.schema, folders).TensorAdapterConfig()
+    source = _tfxio(job.schema, job.transformed[split])
     schema = transform_fn[1].schema
-    examples = pipeline | f"Read {split}" >> _examples(job, folders)
-    batches, _ = ((examples, config), transform_fn) | (
+    examples = pipeline | f"Read {split}" >> source.BeamSource()
+    batches, _ = ((examples, source.TensorAdapterConfig()), transform_fn) | (
         f"Transform {split}" >> tft_beam.TransformDataset(output_record_batches=True)
     )
     _ = (
@@ -94,10 +94,6 @@ def _transform(
             os.path.join(folder, "transformed_examples"), file_name_suffix=".gz"
         )
     )
-
-
-def _examples(job: TransformJob, folders: Sequence[str]) -> Any:
-    return _tfxio(job.schema, folders).BeamSource()
 
 
 def _tfxio(schema: schema_pb2.Schema, folders: Sequence[str]) -> Any:

@@ -9,21 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stoker.artifacts import (
-    Artifact,
-    ExampleAnomalies,
-    Examples,
-    ExampleStatistics,
-    HyperParameters,
-    InfraBlessing,
-    Model,
-    ModelBlessing,
-    ModelEvaluation,
-    ModelRun,
-    Schema,
-    TunerResults,
-    ValueArtifact,
-)
+from stoker import artifacts
+from stoker.artifacts import Artifact
 from stoker.views import data_tables, model_tables, model_views
 from stoker.views.data_tables import Detail
 from stoker.views.markup import frame, heading, page, table_view
@@ -44,18 +31,18 @@ class View:
 
 
 VIEWS: dict[type[Artifact], View] = {
-    Examples: View(data_tables.examples_tables),
-    ExampleStatistics: View(data_tables.statistics_tables, statistics_view),
-    ExampleAnomalies: View(data_tables.anomalies_tables),
-    Schema: View(data_tables.schema_tables),
-    Model: View(model_tables.signatures_tables, model_views.model_view),
-    ModelRun: View(model_tables.curves_tables, model_views.training_view),
-    ModelEvaluation: View(model_tables.evaluation_tables, model_views.evaluation_view),
-    ModelBlessing: View(model_tables.verdict_tables, model_views.verdict_view),
-    InfraBlessing: View(model_tables.verdict_tables, model_views.verdict_view),
-    HyperParameters: View(model_tables.hyperparameters_tables),
-    TunerResults: View(model_tables.trials_tables),
-    ValueArtifact: View(model_tables.value_tables),
+    artifacts.Examples: View(data_tables.examples_tables),
+    artifacts.ExampleStatistics: View(data_tables.statistics_tables, statistics_view),
+    artifacts.ExampleAnomalies: View(data_tables.anomalies_tables),
+    artifacts.Schema: View(data_tables.schema_tables),
+    artifacts.Model: View(model_tables.signatures_tables, model_views.model_view),
+    artifacts.ModelRun: View(model_tables.curves_tables, model_views.training_view),
+    artifacts.ModelEvaluation: View(model_tables.evaluation_tables, model_views.evaluation_view),
+    artifacts.ModelBlessing: View(model_tables.verdict_tables, model_views.verdict_view),
+    artifacts.InfraBlessing: View(model_tables.verdict_tables, model_views.verdict_view),
+    artifacts.HyperParameters: View(model_tables.hyperparameters_tables),
+    artifacts.TunerResults: View(model_tables.trials_tables),
+    artifacts.ValueArtifact: View(model_tables.value_tables),
 }
 _NO_TABLES = View(lambda *_: [])
 

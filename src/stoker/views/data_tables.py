@@ -51,7 +51,18 @@ def anomalies_tables(artifact: ExampleAnomalies, _: Detail) -> list[Table]:
 
 def schema_tables(artifact: Schema, detail: Detail) -> list[Table]:
     """A row for each feature of a schema."""
-    return [_schema_table(read_schema(only_file(artifact.uri)), detail.width)]
+    schema = read_schema(only_file(artifact.uri))
+    rows = [
+        (
+            feature.name,
+            schema_pb2.FeatureType.Name(feature.type),
+            _presence(feature.presence),
+            _valency(feature),
+            shorten(_domain(feature, schema), detail.width),
+        )
+        for feature in schema.feature
+    ]
+    return [Table(columns=("feature", "type", "presence", "values", "domain"), rows=rows)]
 
 
 def read_split_statistics(artifact: ExampleStatistics) -> dict[str, Statistics]:
@@ -99,22 +110,6 @@ def _value(value: bytes | float | int) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return f"<{len(value)} bytes>"
-
-
-def _schema_table(schema: schema_pb2.Schema, width: int) -> Table:
-    return Table(
-        columns=("feature", "type", "presence", "values", "domain"),
-        rows=[
-            (
-                feature.name,
-                schema_pb2.FeatureType.Name(feature.type),
-                _presence(feature.presence),
-                _valency(feature),
-                shorten(_domain(feature, schema), width),
-            )
-            for feature in schema.feature
-        ],
-    )
 
 
 def _presence(presence: schema_pb2.FeaturePresence) -> str:
@@ -197,14 +192,9 @@ def _bars(stats: Stats) -> str:
 
 def _anomalies_table(split: str, folder: str) -> Table:
     rows = describe_anomalies(read_anomalies(only_file(folder)))
+    counts = {0: "as the schema says", 1: "1 anomaly"}
     return Table(
-        title=f"{split}: {_count_anomalies(len(rows))}",
+        title=f"{split}: {counts.get(len(rows), f'{len(rows)} anomalies')}",
         columns=("feature", "anomaly", "description"),
         rows=rows,
     )
-
-
-def _count_anomalies(number: int) -> str:
-    if not number:
-        return "as the schema says"
-    return "1 anomaly" if number == 1 else f"{number} anomalies"

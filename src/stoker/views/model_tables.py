@@ -14,7 +14,7 @@ from stoker.dsl.proto.evaluation_pb2 import ValidationResult
 from stoker.evaluation.results import read_metrics, read_validation
 from stoker.evaluation.summary import failures, metrics_table
 from stoker.views.data_tables import Detail
-from stoker.views.table import Table, readable_number, readable_size, shorten
+from stoker.views.table import Table, one_line, readable_number, readable_size, shorten
 
 REPORTS = "rewriting"
 """The custom property of a Model with the reports on its formats, by name."""
@@ -72,20 +72,16 @@ def _format_rows(model: Artifact) -> Iterator[tuple[str, ...]]:
             name,
             readable_size(int(report["rewritten_bytes"])),
             readable_size(int(report["original_bytes"])),
-            _difference(report["largest_difference"]),
+            _show_measured(report["largest_difference"], "{:.2g}"),
             f"{report['tolerance']:g}",
-            _milliseconds(report["rewritten_ms"]),
-            _milliseconds(report["original_ms"]),
+            _show_measured(report["rewritten_ms"], "{:.2f} ms"),
+            _show_measured(report["original_ms"], "{:.2f} ms"),
             report["runtime"] or report["note"],
         )
 
 
-def _difference(value: float | None) -> str:
-    return "not run" if value is None else f"{value:.2g}"
-
-
-def _milliseconds(value: float | None) -> str:
-    return "not run" if value is None else f"{value:.2f} ms"
+def _show_measured(value: float | None, form: str) -> str:
+    return "not run" if value is None else form.format(value)
 
 
 def evaluation_tables(artifact: Artifact, _: Detail) -> list[Table]:
@@ -136,9 +132,7 @@ def value_tables(artifact: ValueArtifact, detail: Detail) -> list[Table]:
 
 
 def _show_value(value: Any) -> str:
-    if isinstance(value, float):
-        return readable_number(value)
-    return shorten(value if isinstance(value, str) else json.dumps(value))
+    return readable_number(value) if isinstance(value, float) else shorten(one_line(value))
 
 
 def read_curves(folder: str) -> Curves:

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models as HTML: what they take and give, how their training went, how good they are."""
 
-import json
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
-from typing import Any
 
 from stoker.artifacts import Artifact
 from stoker.metadata.masking import mask_secrets
@@ -26,7 +24,7 @@ from stoker.views.model_tables import (
     summarize_curve,
     verdict_on,
 )
-from stoker.views.table import Table, readable_size
+from stoker.views.table import Table, one_line, readable_size
 
 _NUM_FILES = 12
 _BAR_EMS = 6
@@ -97,14 +95,10 @@ def verdict_view(blessing: Artifact) -> str:
 def facts_view(artifact: Artifact) -> str:
     """The properties of an artifact that say something to people."""
     properties = mask_secrets({**artifact.properties, **artifact.custom_properties})
-    rows = [(name, _text(value)) for name, value in properties.items() if name not in _NOT_FACTS]
+    rows = [(name, one_line(value)) for name, value in properties.items() if name not in _NOT_FACTS]
     if not rows:
         return ""
     return table_view(Table(title="properties", columns=("property", "value"), rows=rows))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def files_view(artifact: Artifact) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of what is shown as text: every command prints these."""
 
+import json
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -54,7 +55,12 @@ def readable_number(number: float) -> str:
     return f"{number:.4g}" if abs(number) < 1e4 or not math.isfinite(number) else f"{number:.3e}"
 
 
+def one_line(value: Any) -> str:
+    """A value on one line: a text without its line breaks, or JSON."""
+    return " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
+
+
 def shorten(text: str, width: int = CELL_WIDTH) -> str:
     """A text on one line of so many characters at most."""
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= width else line[: width - 1] + "…"
