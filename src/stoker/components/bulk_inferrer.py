@@ -15,8 +15,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from google.protobuf import json_format
-
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
 from stoker.artifacts import (
@@ -125,8 +123,7 @@ def _find_files(
     examples: Sequence[Artifact], exec_properties: Mapping[str, Any]
 ) -> dict[str, list[str]]:
     """The files of each split that is asked for."""
-    given = exec_properties.get("data_spec") or "{}"
-    wanted = json_format.Parse(given, bulk_inferrer_pb2.DataSpec()).example_splits
+    spec = dsl.parse_message(exec_properties.get("data_spec"), bulk_inferrer_pb2.DataSpec())
     found = [
         name
         for artifact in examples
@@ -134,7 +131,7 @@ def _find_files(
     ]
     return {
         split: matching_files(get_split_uris(examples, split))
-        for split in wanted or dict.fromkeys(found)
+        for split in spec.example_splits or dict.fromkeys(found)
     }
 
 
@@ -146,8 +143,7 @@ def _load_models(
 
     if not input_dict.get("model"):
         raise ValueError("BulkInferrer has no model. Give it model=trainer.outputs['model'].")
-    given = exec_properties.get("model_spec") or "{}"
-    spec = json_format.Parse(given, bulk_inferrer_pb2.ModelSpec())
+    spec = dsl.parse_message(exec_properties.get("model_spec"), bulk_inferrer_pb2.ModelSpec())
     folder = serving_model_path(input_dict["model"][0].uri)
     names = list(spec.model_signature_name) or [""]
     return [ServingModel(folder, name, spec.tag or ["serve"]) for name in names]
@@ -172,7 +168,7 @@ def _write_examples(
     from stoker.data.tfrecord import write_records
     from stoker.models.predictions import add_predictions, choose_features
 
-    spec = json_format.Parse(output_example_spec, bulk_inferrer_pb2.OutputExampleSpec())
+    spec = dsl.parse_message(output_example_spec, bulk_inferrer_pb2.OutputExampleSpec())
     features = choose_features(spec, models)
     output.splits = list(splits)
     for split, files in splits.items():

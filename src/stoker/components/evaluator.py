@@ -12,8 +12,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from google.protobuf import json_format
-
 import stoker.stand_ins.provide  # noqa: F401 - pipelines name what an installed TFMA lacks
 from stoker import dsl
 from stoker.any_python.layout import eval_model_path, serving_model_path
@@ -127,7 +125,9 @@ class Evaluator(dsl.BaseComponent):
                 "LatestBlessedModelStrategy, or drop the change threshold."
             )
         if not (module_file or module_path):
-            _check_config(config, engine, has_baseline=baseline_model is not None)
+            from stoker.evaluation.chosen_engine import check_config  # it needs NumPy
+
+            check_config(with_defaults(config, has_baseline=baseline_model is not None), engine)
         spec = EvaluatorSpec.from_arguments(
             locals(),
             eval_config=config,
@@ -160,12 +160,6 @@ def _check_module(module_file: str | None, module_path: str | None, engine: str 
         )
 
 
-def _check_config(config: EvalConfig, engine: str | None, *, has_baseline: bool) -> None:
-    from stoker.evaluation.chosen_engine import check_config  # it needs NumPy
-
-    check_config(with_defaults(config, has_baseline=has_baseline), engine)
-
-
 class Executor(dsl.BaseExecutor):
     """Evaluates, writes what was found, and gives the verdict."""
 
@@ -178,7 +172,7 @@ class Executor(dsl.BaseExecutor):
 
         (evaluation,) = output_dict["evaluation"]
         models = _models(input_dict)
-        given = json_format.Parse(exec_properties.get("eval_config") or "{}", EvalConfig())
+        given = dsl.parse_message(exec_properties.get("eval_config"), EvalConfig())
         config = with_defaults(given, has_baseline=len(models) > 1)
         folders = {
             spec.name: _folder(spec, model)

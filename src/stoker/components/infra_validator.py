@@ -10,8 +10,6 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from google.protobuf import json_format
-
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
 from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
@@ -96,13 +94,12 @@ class Executor(dsl.BaseExecutor):
 
         (model,), (blessing,) = input_dict["model"], output_dict["blessing"]
         folder = serving_model_path(model.uri)
-        limits = _read_message(
-            exec_properties, "validation_spec", infra_validator_pb2.ValidationSpec
+        limits = dsl.parse_message(
+            exec_properties.get("validation_spec"), infra_validator_pb2.ValidationSpec()
         )
-        asked = _read_message(exec_properties, "request_spec", infra_validator_pb2.RequestSpec)
-        requests = []
-        if exec_properties.get("request_spec"):
-            requests = _make_requests(input_dict, folder, asked)
+        wanted = exec_properties.get("request_spec")
+        asked = dsl.parse_message(wanted, infra_validator_pb2.RequestSpec())
+        requests = _make_requests(input_dict, folder, asked) if wanted else []
         server = choose_server(folder, limits.max_loading_time_seconds or _LOADING_SECONDS)
         num_tries = limits.num_tries or _NUM_TRIES
         blessed = False
@@ -118,10 +115,6 @@ class Executor(dsl.BaseExecutor):
         give_verdict(blessing, "INFRA_BLESSED", blessed=blessed)
         if blessed and asked.make_warmup:
             _stamp(folder, requests, blessing)
-
-
-def _read_message(exec_properties: dict[str, Any], key: str, kind: type[Any]) -> Any:
-    return json_format.Parse(exec_properties.get(key) or "{}", kind())
 
 
 def _make_requests(

@@ -12,8 +12,6 @@ import shutil
 import time
 from typing import Any, ClassVar
 
-from google.protobuf import json_format
-
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
 from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
@@ -183,7 +181,7 @@ def _read_version(last_push: int) -> int:
 
 
 def _base_directory(push_destination: str | None) -> str:
-    destination = json_format.Parse(push_destination or "{}", PushDestination())
+    destination = dsl.parse_message(push_destination, PushDestination())
     directory: str = destination.filesystem.base_directory
     if not directory or "://" in directory:
         raise ValueError(

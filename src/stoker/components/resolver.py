@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resolver: artifacts of earlier runs, such as the latest model, as inputs of this one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from stoker.artifacts import Artifact, Model, ModelBlessing
@@ -28,7 +28,10 @@ class LatestArtifactStrategy:
 
     def resolve_artifacts(self, metadata_store: Any, input_dict: Artifacts) -> Artifacts | None:  # noqa: ARG002
         """The newest of each key, newest first."""
-        return {key: _newest_first(found)[: self._wanted] for key, found in input_dict.items()}
+        return {
+            key: sorted(found, key=lambda one: one.id, reverse=True)[: self._wanted]
+            for key, found in input_dict.items()
+        }
 
 
 class LatestBlessedModelStrategy:
@@ -73,10 +76,6 @@ class SpanRangeStrategy:
             case _:
                 chosen = spans
         return [by_span[span] for span in chosen]
-
-
-def _newest_first(artifacts: Iterable[Artifact]) -> list[Artifact]:
-    return sorted(artifacts, key=lambda one: one.id, reverse=True)
 
 
 def _every(found: Mapping[str, list[Artifact]], kind: type[Artifact]) -> list[tuple[str, Artifact]]:

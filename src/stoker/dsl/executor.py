@@ -7,7 +7,10 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
 
 from stoker.artifacts import Artifact
 from stoker.dsl.cells import file_of_cells
@@ -19,11 +22,18 @@ __all__ = [
     "BeamExecutorSpec",
     "ExecutorClassSpec",
     "ExecutorSpec",
+    "parse_message",
     "reference_to",
 ]
 
 Artifacts = dict[str, list[Artifact]]
 """What `Do` is given, and may change: artifacts by the key of an input or output."""
+_M = TypeVar("_M", bound=Message)
+
+
+def parse_message(given: Any, message: _M) -> _M:
+    """A parameter that is a message: JSON text, which is how it travels, or empty, or itself."""
+    return given if isinstance(given, type(message)) else json_format.Parse(given or "{}", message)
 
 
 class BaseExecutor(abc.ABC):

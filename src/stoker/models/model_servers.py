@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any
 
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2
@@ -30,14 +30,7 @@ class Unservable(Exception):
     """A server could not load a model, or had no answer to a request."""
 
 
-class Server(Protocol):
-    """What loads a model and asks it."""
-
-    def try_model(self, requests: Sequence[Request]) -> None:
-        """Load the model and send the requests, or raise Unservable."""
-
-
-def choose_server(folder: str, loading_seconds: float) -> Server:
+def choose_server(folder: str, loading_seconds: float) -> "TensorFlowServing | FreshProcess":
     """TensorFlow Serving where it is installed, else a process with this TensorFlow."""
     if binary := shutil.which(_BINARY):
         return TensorFlowServing(folder, loading_seconds, binary)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a BulkInferrer makes of a model's answers: TensorFlow Serving's logs, or tf.Examples."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,14 +180,8 @@ def add_predictions(
 
 def _values(array: np.ndarray) -> tuple[str, list[list[Any]]]:
     """The list of a tf.Example that holds such values, and the values of each row."""
-    kind, convert = _kind(array.dtype)
+    kinds: dict[str, tuple[str, type]] = {"f": ("float_list", float)}
+    kinds |= dict.fromkeys("iub", ("int64_list", int))
+    kind, convert = kinds.get(array.dtype.kind, ("bytes_list", bytes))
     flat = array.reshape(len(array), -1).tolist()
     return kind, [[convert(value) for value in row] for row in flat]
-
-
-def _kind(dtype: np.dtype) -> tuple[str, Callable[[Any], Any]]:
-    if dtype.kind in "iub":
-        return "int64_list", int
-    if dtype.kind == "f":
-        return "float_list", float
-    return "bytes_list", bytes

@@ -5,9 +5,7 @@ import functools
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
-
-from google.protobuf import json_format
+from typing import Any
 
 from stoker.any_python.fn_args import DataAccessor, FnArgs
 from stoker.any_python.layout import (
@@ -17,12 +15,12 @@ from stoker.any_python.layout import (
     serving_model_path,
 )
 from stoker.artifacts import Artifact, decode_split_names, get_split_uri, get_split_uris
+from stoker.dsl.executor import parse_message
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 
 __all__ = ["DataAccessor", "FnArgs", "get_common_fn_args", "get_trainer_fn_args"]
 
 Inputs = Mapping[str, Sequence[Artifact]]
-_Args = TypeVar("_Args", TrainArgs, EvalArgs)
 
 
 def get_common_fn_args(
@@ -36,8 +34,8 @@ def get_common_fn_args(
 
     In `columns_dir` the data accessor keeps the columns of examples that came without.
     """
-    train_args = _parse_args(exec_properties.get("train_args"), TrainArgs())
-    eval_args = _parse_args(exec_properties.get("eval_args"), EvalArgs())
+    train_args = parse_message(exec_properties.get("train_args"), TrainArgs())
+    eval_args = parse_message(exec_properties.get("eval_args"), EvalArgs())
     examples = input_dict["examples"]
     schema_path = _read_only_artifact(input_dict, "schema", only_file)
     transform_graph = _read_only_artifact(input_dict, "transform_graph", str)
@@ -80,13 +78,6 @@ def get_trainer_fn_args(
     if outputs.get("model_run"):
         fn_args.model_run_dir = outputs["model_run"][0].uri
     return fn_args
-
-
-def _parse_args(given: Any, message: _Args) -> _Args:
-    """TrainArgs or EvalArgs from proto JSON text, which is how parameters travel."""
-    if isinstance(given, type(message)):
-        return given
-    return json_format.Parse(given or "{}", message)
 
 
 def _make_patterns(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:

@@ -49,12 +49,10 @@ def choose(
     """Find the newest span, or the one that is asked for, which all splits must have."""
     check_patterns(splits)
     check_range(splits, range_config)
+    patterns = {split.name: _below(input_base, split.pattern) for split in splits}
     if not _words(splits[0].pattern):
-        patterns = {split.name: _below(input_base, split.pattern) for split in splits}
         return Chosen(span=0, version=0, patterns=patterns)
-    newest = {
-        split.name: _newest(_below(input_base, split.pattern), range_config) for split in splits
-    }
+    newest = {name: _newest(pattern, range_config) for name, pattern in patterns.items()}
     if len({(found.span, found.version) for found in newest.values()}) > 1:
         told = ", ".join(
             f"{name}: span {found.span}, version {found.version}" for name, found in newest.items()
@@ -65,8 +63,7 @@ def choose(
         span=any_found.span,
         version=any_found.version,
         patterns={
-            split.name: _fill_in(_below(input_base, split.pattern), dict(newest[split.name].texts))
-            for split in splits
+            name: _fill_in(pattern, dict(newest[name].texts)) for name, pattern in patterns.items()
         },
     )
 

@@ -16,8 +16,6 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from google.protobuf import json_format
-
 from stoker import dsl
 from stoker.any_python.layout import eval_model_dir, serving_model_dir, serving_model_path
 from stoker.components.rewriter import eval_files
@@ -73,7 +71,7 @@ class Rewrite(dsl.BaseExecutor):
 
 def _eval_splits(exec_properties: Mapping[str, Any]) -> list[str]:
     """The splits that a Trainer evaluates on."""
-    args = json_format.Parse(exec_properties.get("eval_args") or "{}", EvalArgs())
+    args = dsl.parse_message(exec_properties.get("eval_args"), EvalArgs())
     return list(args.splits) or ["eval"]
 
 

@@ -12,8 +12,6 @@ from functools import partial
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
-from google.protobuf import json_format
-
 import stoker.transform
 from stoker import dsl
 from stoker.any_python.layout import only_file
@@ -154,7 +152,7 @@ def _find_updater(
 
 def _splits(text: str | None, examples: Sequence[Artifact]) -> SplitsConfig:
     if text:
-        return json_format.Parse(text, SplitsConfig())
+        return dsl.parse_message(text, SplitsConfig())
     assert isinstance(examples[0], Examples)
     return SplitsConfig(analyze=["train"], transform=examples[0].splits)
 

@@ -14,9 +14,7 @@ from stoker.artifacts import (
 )
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
-from stoker.training.tuning import TunerFnResult
-
-__all__ = ["Tuner", "TunerFnResult", "TunerSpec"]
+from stoker.training.tuning import TunerFnResult as TunerFnResult
 
 
 class TunerSpec(dsl.ComponentSpec):

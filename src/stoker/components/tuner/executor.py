@@ -6,11 +6,9 @@ import os
 import sys
 from typing import Any
 
-from google.protobuf import json_format
-
 from stoker import dsl
 from stoker.any_python.channel import report
-from stoker.any_python.layout import TUNER_RESULTS_FILE
+from stoker.any_python.layout import TUNER_RESULTS_FILE as TUNER_RESULTS_FILE
 from stoker.any_python.processes import may_fork
 from stoker.artifacts import Artifact
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
@@ -21,8 +19,6 @@ from stoker.training.tuning.plot import page
 from stoker.training.tuning.search import SearchJob, Watched, check_outcome, search_here
 from stoker.training.tuning.trials import rows, table
 from stoker.user_code.fn_args import get_common_fn_args
-
-__all__ = ["BEST_HYPERPARAMETERS_FILE", "PLOT_FILE", "TUNER_RESULTS_FILE", "Executor"]
 
 BEST_HYPERPARAMETERS_FILE = "best_hyperparameters.txt"
 PLOT_FILE = "search.html"
@@ -45,7 +41,8 @@ class Executor(dsl.BaseExecutor):
                 input_dict, exec_properties, working_dir, columns_dir=self._context.columns_dir
             ),
         )
-        watched = _search(job, _num_parallel_trials(exec_properties))
+        tune_args = dsl.parse_message(exec_properties.get("tune_args"), TuneArgs())
+        watched = _search(job, max(1, tune_args.num_parallel_trials))
         if watched.search.best:
             _write(watched, output_dict)
         try:
@@ -53,13 +50,6 @@ class Executor(dsl.BaseExecutor):
         except StepFailed:
             empty_dir(working_dir)  # this search has ended: the next attempt is a new one
             raise
-
-
-def _num_parallel_trials(exec_properties: dict[str, Any]) -> int:
-    given = exec_properties.get("tune_args") or "{}"
-    if not isinstance(given, TuneArgs):
-        given = json_format.Parse(given, TuneArgs())
-    return max(1, given.num_parallel_trials)
 
 
 def _search(job: SearchJob, num_parallel_trials: int) -> Watched:

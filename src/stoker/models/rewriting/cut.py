@@ -195,11 +195,16 @@ def _trace_features(ops: Iterable[Any], arguments: Mapping[Any, str]) -> dict[st
     return found
 
 
+def before_identities(tensor: Any) -> Any:
+    """What a tensor repeats, perhaps through several ops."""
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
 def _default(tensor: Any) -> Any:
     """What a sparse tensor was filled with, if this one comes right from there."""
-    op = tensor.op
-    while op.type == "Identity":
-        op = op.inputs[0].op
+    op = before_identities(tensor).op
     if op.type != "SparseToDense":
         return None
     value = tf.get_static_value(op.inputs[3])

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
-from stoker.models.rewriting.cut import Border, Cut, CutSearch
+from stoker.models.rewriting.cut import Border, Cut, CutSearch, before_identities
 from stoker.models.rewriting.one_hot import spell_out_one_hot
 from stoker.models.rewriting.signature import FlatSignature, flatten
 
@@ -286,17 +286,11 @@ def _sizes(shape: tf.TensorShape) -> list[int] | None:
 
 def _check_worth(signature: FlatSignature, cut: Cut, wanted: Collection[Any]) -> None:
     at_cut = {border.tensor.name for border in cut.borders}
-    if not at_cut or all(_before_identities(tensor).name in at_cut for tensor in wanted):
+    if not at_cut or all(before_identities(tensor).name in at_cut for tensor in wanted):
         last = sorted({name for border in cut.borders for name in border.passed})
         raise _refuse(
             signature, f"has nothing left behind {', '.join(last) or 'its constants'} to convert"
         )
-
-
-def _before_identities(tensor: Any) -> Any:
-    while tensor.op.type == "Identity":
-        tensor = tensor.op.inputs[0]
-    return tensor
 
 
 def _refuse(signature: FlatSignature, why: str) -> RewriteFailed:
