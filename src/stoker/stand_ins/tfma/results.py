@@ -65,12 +65,12 @@ def load_eval_result(
     output_path: str, output_file_format: str = "tfrecord", model_name: str | None = None
 ) -> EvalResult:
     """The evaluation in a folder; of two models, the one that was compared with the baseline."""
-    run = _eval_run(output_path)
+    run = _read_eval_run(output_path)
     by_slice = {
-        read_slice_key(one.slice_key): _by_model(one)
+        read_slice_key(one.slice_key): _group_by_model(one)
         for one in load_metrics(output_path, output_file_format)
     }
-    name = _chosen(model_name, run)
+    name = _choose_model(model_name, run)
     return EvalResult(
         slicing_metrics=[
             SlicedMetrics(key, {"": {"": {**models.get("", {}), **models.get(name, {})}}})
@@ -100,7 +100,7 @@ def load_validation_result(output_path: str, output_file_format: str = "") -> Va
     return found
 
 
-def _eval_run(folder: str) -> EvalRun:
+def _read_eval_run(folder: str) -> EvalRun:
     path = Path(folder, EVAL_CONFIG)
     if not path.is_file():
         raise BadData(
@@ -110,7 +110,7 @@ def _eval_run(folder: str) -> EvalRun:
     return json_format.Parse(path.read_text(), EvalRun(), ignore_unknown_fields=True)
 
 
-def _chosen(asked: str | None, run: EvalRun) -> str:
+def _choose_model(asked: str | None, run: EvalRun) -> str:
     names = [spec.name for spec in run.eval_config.model_specs if not spec.is_baseline]
     if asked is None:
         return names[0] if names else ""
@@ -120,7 +120,7 @@ def _chosen(asked: str | None, run: EvalRun) -> str:
     return asked
 
 
-def _by_model(message: MetricsForSlice) -> Mapping[str, Values]:
+def _group_by_model(message: MetricsForSlice) -> Mapping[str, Values]:
     """The metrics of a slice by the model's name; a change from the baseline ends in `_diff`."""
     found: dict[str, Values] = {}
     for one in message.metric_keys_and_values:

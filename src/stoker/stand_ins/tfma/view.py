@@ -47,23 +47,23 @@ def render_slicing_metrics(
         if fits(spec, key)
     }
     if not found:
-        known = dict.fromkeys(_features(key) for key in result.get_slice_names())
+        known = dict.fromkeys(_list_features(key) for key in result.get_slice_names())
         raise ValueError(
             f"The evaluation has no such slices; it has those by {'; '.join(known) or 'nothing'}."
         )
     names = list(dict.fromkeys(name for values in found.values() for name in values))
     rows = [
-        [describe_slice(key), *(_text(values.get(name, {})) for name in names)]
+        [describe_slice(key), *(_format_metric(values.get(name, {})) for name in names)]
         for key, values in found.items()
     ]
     return MetricsTable(Table(columns=["slice", *names], rows=rows))
 
 
-def _features(key: SliceKey) -> str:
+def _list_features(key: SliceKey) -> str:
     return ", ".join(name for name, _ in key) or "all examples"
 
 
-def _text(value: dict[str, Any]) -> str:
+def _format_metric(value: dict[str, Any]) -> str:
     number = value.get("doubleValue")
     return f"{number:.6g}" if isinstance(number, float) else str(number or "")
 
