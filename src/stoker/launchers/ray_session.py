@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stoker.errors import MissingPart, StokerError
+from stoker.patches.ray import stay_on_loopback
 
 _ANSWER_SECONDS = 10.0
 _LOOPBACK = "127.0.0.1"
@@ -84,7 +85,7 @@ def _check_token(address: str) -> None:
 
 
 def _start(ray: Any) -> None:
-    with _stay_on_loopback():
+    with stay_on_loopback():
         ray.init(
             address="local",
             _node_ip_address=_LOOPBACK,
@@ -99,18 +100,6 @@ def _start(ray: Any) -> None:
             "reach it, and not on loopback alone. Start Ray yourself, and say where it is: "
             "OnRay(address=…)."
         )
-
-
-@contextlib.contextmanager
-def _stay_on_loopback() -> Iterator[None]:
-    """Ray takes a loopback address for a wish to be reached by others, where clusters work."""
-    constants: Any = importlib.import_module("ray._private.ray_constants")
-    before = constants.ENABLE_RAY_CLUSTER
-    constants.ENABLE_RAY_CLUSTER = False
-    try:
-        yield
-    finally:
-        constants.ENABLE_RAY_CLUSTER = before
 
 
 @functools.cache

@@ -161,6 +161,13 @@ PATCHES = {
         why="it would remove the state of the search that it belongs to",
         tried="1.4",
     ),
+    "ray-loopback": Patch(
+        library="ray",
+        what="a Ray that is started on loopback stays there",
+        why="it would listen where other machines may reach it",
+        tried="2.60",
+        instead=", or start Ray yourself, and say where it is: OnRay(address=…)",
+    ),
     "tensorflowjs-imports": Patch(
         library="tensorflowjs",
         what="jax, flax and decision forests need not be installed",
