@@ -465,7 +465,7 @@ def outcome(tmp_path):
             inputs={"examples": [write_examples(tmp_path / "examples", ROWS)]},
             outputs={"model": [model]},
         )
-        return execute(task.to_json())
+        return execute(Task.from_json(task.to_json()))
 
     return run
 
