@@ -46,7 +46,8 @@ def run_fn(fn_args: FnArgs):
   assert tf.keras.__version__.startswith('2.'), tf.keras.__version__
   epochs = []
   inputs = {'flipper': keras.layers.Input(shape=(1,), name='flipper')}
-  outputs = keras.layers.Dense(1, activation='sigmoid')(inputs['flipper'])
+  outputs = keras.layers.Dense(1, activation='sigmoid', kernel_initializer='zeros')(
+      inputs['flipper'])
   model = keras.Model(inputs=inputs, outputs=outputs)
   model.compile(optimizer=keras.optimizers.Adam(lr=0.1), loss='binary_crossentropy')
   model.fit(
@@ -87,7 +88,8 @@ def run_fn(fn_args: tfx.components.FnArgs):
     options = tfxio.TensorFlowDatasetOptions(batch_size=32, label_key="species")
     rows = fn_args.data_accessor.tf_dataset_factory(fn_args.train_files, options, schema)
     data = rows.map(lambda row, label: (features_of(row), tf.cast(label == "Gentoo", tf.float32)))
-    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, activation="sigmoid")])
+    dense = keras.layers.Dense(1, "sigmoid", kernel_initializer="zeros")
+    model = keras.Sequential([keras.Input((1,)), dense])
     model.compile(keras.optimizers.Adam(learning_rate=0.1), "binary_crossentropy")
     model.fit(data, steps_per_epoch=fn_args.train_steps, verbose=0)
 
