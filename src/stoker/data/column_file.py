@@ -222,6 +222,12 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
+def type_of(schema: pa.Schema, name: str) -> pa.DataType:
+    """The type of a column; Arrow's null type if there is none of this name."""
+    place = schema.get_field_index(name)  # unlike `names`, it makes no list of them all
+    return pa.null() if place < 0 else schema.field(place).type
+
+
 def _canonicalize(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same columns, sorted, as lists with the value types that an example can hold."""
     names = sorted(batch.schema.names)

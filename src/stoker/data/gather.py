@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stoker.data.column_file import BLOCK_ROWS, ColumnFile
+from stoker.data.column_file import BLOCK_ROWS, ColumnFile, type_of
 from stoker.data.columns import Columns
 from stoker.data.encode import ends_of
 from stoker.errors import BadData
@@ -204,7 +204,7 @@ class _Items:
     ) -> None:
         views, starts, sizes = [], [], []
         for file, blocks in files:
-            has_column = name in file.schema.names and file.schema.field(name).type != pa.null()
+            has_column = type_of(file.schema, name) != pa.null()
             # Where the file has no such column, all lists are empty: their offsets are 0.
             nothing = np.zeros(BLOCK_ROWS + 1, dtype)
             num_items = file.buffer.size // dtype.itemsize
@@ -244,7 +244,8 @@ def _start(buffer: pa.Buffer | None, file: pa.Buffer) -> int:
 
 def _column(block: pa.RecordBatch, name: str) -> pa.Array:
     """A column of a block; without a type if it has none of this name."""
-    return block.column(name) if name in block.schema.names else pa.nulls(block.num_rows)
+    place = block.schema.get_field_index(name)
+    return pa.nulls(block.num_rows) if place < 0 else block.column(place)
 
 
 def _few_words(arrays: Sequence[pa.Array]) -> tuple[np.ndarray, np.ndarray] | None:

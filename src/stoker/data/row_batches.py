@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from tfx_bsl.tfxio.dataset_options import RecordBatchesOptions
 
-from stoker.data.column_file import BLOCK_ROWS, conform
+from stoker.data.column_file import BLOCK_ROWS, conform, type_of
 from stoker.data.columns import Columns
 from stoker.data.encode import as_integers
 from stoker.data.row_order import RowOrder
@@ -16,10 +16,9 @@ from stoker.data.row_order import RowOrder
 
 def has_types(columns: Columns, schema: pa.Schema) -> bool:
     """Whether the columns have the types that a schema asks for, or none."""
+    found = [type_of(columns.schema, name) for name in schema.names]
     return all(
-        columns.schema.field(field.name).type in (field.type, pa.null())
-        for field in schema
-        if field.name in columns.schema.names
+        kind in (wanted, pa.null()) for kind, wanted in zip(found, schema.types, strict=True)
     )
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 import tensorflow as tf
 from tensorflow.python.ops import parsing_config
 
+from stoker.data.column_file import type_of
 from stoker.data.gather import Cells, RowReader, spread
 from stoker.data.parsing import Parsing, Tensors
 from stoker.data.pending_calls import PendingCalls
@@ -133,11 +134,8 @@ def _calls() -> PendingCalls:
 
 def can_read(features: dict[str, Any], schema: pa.Schema) -> bool:
     """Whether columns have the types that the features ask for; parse_example refuses others."""
-    for column in _columns_of(features):
-        kind = schema.field(column.key).type if column.key in schema.names else pa.null()
-        if not pa.types.is_null(kind) and _DTYPES[kind.value_type] != column.dtype:
-            return False
-    return True
+    kinds = [(type_of(schema, column.key), column.dtype) for column in _columns_of(features)]
+    return all(kind == pa.null() or _DTYPES[kind.value_type] == dtype for kind, dtype in kinds)
 
 
 def _with_spec(element_spec: Any, dataset: tf.data.Dataset) -> tf.data.Dataset:
