@@ -8,7 +8,7 @@ from fcntl import ioctl
 
 import pytest
 
-from stoker.any_python import channel
+from stoker.any_python import launcher_link
 from stoker.runner import console as console_module
 from stoker.runner.console import Console, describe, live_line
 
@@ -160,8 +160,8 @@ def test_a_warning_is_a_line_of_its_own():
 
 def test_reports_go_to_the_sink():
     seen = []
-    channel.report({"kind": "progress", "step": 1})
-    channel.set_sink(seen.append)
-    channel.report({"kind": "progress", "step": 2})
-    channel.set_sink(None)
+    launcher_link.report({"kind": "progress", "step": 1})
+    launcher_link.set_sink(seen.append)
+    launcher_link.report({"kind": "progress", "step": 2})
+    launcher_link.set_sink(None)
     assert [record["step"] for record in seen] == [2]

@@ -11,8 +11,8 @@ estimator.py         trains, evaluates and exports an Estimator
 eval_export.py       tfma.export: the EvalSavedModel
 layout.py            where things lie inside an artifact's directory
 fileio.py, io_utils.py  TFX's modules of these names
-processes.py         forks that end with their parent and bring their errors home
-channel.py           how a worker is asked for, and how it answers
+forking.py           forks that end with their parent and bring their errors home
+launcher_link.py     how a worker is asked for, and how it answers
 failures.py          what went wrong, with the user's own traceback
 flags.py             the program's absl flags in its workers
 logs.py              what libraries log and nobody wants to read

@@ -17,14 +17,14 @@ import sys
 from typing import Any, Callable, Mapping, NoReturn
 
 from . import absent_packages, dataset
-from .channel import Channel, Request, fork_worker, receive_request
 from .failures import describe, missing_module_hint
 from .flags import take_over_flags
 from .fn_args import DataAccessor, FnArgs
+from .forking import wait_for_exit
 from .io_utils import read_newer_schema
+from .launcher_link import LauncherLink, Request, fork_worker, receive_request
 from .logs import hush_deprecations
 from .modules import load_named, loaded_files
-from .processes import wait_for_exit
 from .training import train
 
 _ESTIMATOR_EXECUTOR = ":Executor"
@@ -47,14 +47,14 @@ def serve(control_fd: int) -> None:
 
 
 def _work(request: Request) -> NoReturn:
-    channel = Channel(request)
+    link = LauncherLink(request)
     task = json.loads(request.task)
 
     def warn(text: str) -> None:
-        channel.report({"kind": "warning", "text": text, "node": task["node_id"]})
+        link.report({"kind": "warning", "text": text, "node": task["node_id"]})
 
     hush_deprecations()
-    channel.answer(json.dumps(execute(task, warn)))
+    link.answer(json.dumps(execute(task, warn)))
     os._exit(0)  # TensorFlow's threads can hold an interpreter back for many seconds
 
 

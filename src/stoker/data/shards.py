@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from isal import isal_zlib
 
-from stoker.any_python.processes import num_cpus
+from stoker.any_python.forking import num_cpus
 from stoker.data.column_file import ColumnWriter, columns_path
 from stoker.data.encode import contents, each
 from stoker.data.tfrecord import checksums, header_of

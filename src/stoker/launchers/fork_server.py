@@ -2,7 +2,7 @@
 """The fork server: it imports TensorFlow once, runs no op, and forks a fresh worker per task.
 
 Started by `processes.py` as `python -m stoker.launchers.fork_server FD NEEDS MODE`. FD is a
-socket for requests, as in `any_python/channel.py`.
+socket for requests, as in `any_python/launcher_link.py`.
 """
 
 import contextlib
@@ -18,9 +18,15 @@ import threading
 import warnings
 from typing import NoReturn
 
-from stoker.any_python.channel import Channel, Request, fork_worker, receive_request, set_sink
+from stoker.any_python.forking import has_run_an_op, wait_for_exit
+from stoker.any_python.launcher_link import (
+    LauncherLink,
+    Request,
+    fork_worker,
+    receive_request,
+    set_sink,
+)
 from stoker.any_python.logs import hush_libraries
-from stoker.any_python.processes import has_run_an_op, wait_for_exit
 from stoker.launchers.worker import execute
 from stoker.patches.tensorflow_transform import tolerate_pop
 from stoker.patches.tf_keras import alias_keras, prepare_keras
@@ -117,8 +123,8 @@ def _run_one_here(control: socket.socket) -> None:
 
 
 def _work(request: Request) -> NoReturn:
-    channel = Channel(request)
-    set_sink(channel.report)
+    link = LauncherLink(request)
+    set_sink(link.report)
     task = Task.from_json(request.task)
     try:
         with raise_on_sigterm():
@@ -127,7 +133,7 @@ def _work(request: Request) -> NoReturn:
         outcome = Outcome(canceled=True)
     if is_stop_wanted():  # the user's code may have caught it
         outcome = Outcome(canceled=True)
-    channel.answer(outcome.to_json())
+    link.answer(outcome.to_json())
     if task.member and not outcome.canceled:
         # Others of its group may still need this process. The runner ends them together.
         threading.Event().wait()

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-from stoker.any_python.channel import report
+from stoker.any_python.launcher_link import report
 from stoker.task import Member, ProcessNeeds
 
 HEARTBEAT = "heartbeat"

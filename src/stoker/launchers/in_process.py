@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from stoker.any_python.channel import set_sink
+from stoker.any_python.launcher_link import set_sink
 from stoker.launchers import Watcher
 from stoker.launchers.fork_server import prepare
 from stoker.launchers.worker import execute

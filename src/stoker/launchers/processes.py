@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
-from stoker.any_python.channel import send_request
 from stoker.any_python.failures import HERE
+from stoker.any_python.launcher_link import send_request
 from stoker.any_python.modules import is_installed
 from stoker.dsl.executor import BaseExecutor
 from stoker.launchers import Watcher

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stoker.any_python.processes import num_cpus
+from stoker.any_python.forking import num_cpus
 from stoker.launchers.processes import Processes
 from stoker.launchers.ray_session import load_ray
 from stoker.launchers.shipping import Shipment, unpack

@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 
-from stoker.any_python.processes import num_cpus
+from stoker.any_python.forking import num_cpus
 from stoker.task import Member, Workers
 
 _THREADS = "TF_NUM_INTRAOP_THREADS"

@@ -15,7 +15,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2
 
-from stoker.any_python.processes import Child, ProcessDied, ProcessRaised
+from stoker.any_python.forking import Child, ProcessDied, ProcessRaised
 from stoker.models.serving_model import ServingModel, SignatureInputs
 
 Request = Any

@@ -372,8 +372,8 @@ class Steps:
 
     def _choose_log_file(self, node: BaseComponent, execution: ExecutionRecorder) -> str:
         """A log belongs to the output that keeps it; others are with the runner's own files."""
-        if keeper := execution.outputs.get(node.LOG_OUTPUT or ""):
-            return os.path.join(keeper[0].uri, "log.txt")
+        if outputs := execution.outputs.get(node.LOG_OUTPUT or ""):
+            return os.path.join(outputs[0].uri, "log.txt")
         return self.root.log_file(node.id, execution.id)
 
     def _get_inputs(self, node: BaseComponent) -> dict[str, list[Artifact]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stoker.any_python.channel import report
+from stoker.any_python.launcher_link import report
 from stoker.user_code.fn_args import FnArgs
 
 if TYPE_CHECKING:  # they need NumPy, which those who only declare a pipeline do not

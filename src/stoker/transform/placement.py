@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stoker.any_python.processes import num_cpus
+from stoker.any_python.forking import num_cpus
 
 _DIRECT_RUNNERS = frozenset({"directrunner", "switchingdirectrunner", "bundlebaseddirectrunner"})
 _BYTES_PER_PROCESS = 4 << 20  # below this, a second process costs more than it saves

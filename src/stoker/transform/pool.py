@@ -5,7 +5,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, Self, TypeVar
 
-from stoker.any_python.processes import Child, ProcessDied, ProcessRaised, may_fork
+from stoker.any_python.forking import Child, ProcessDied, ProcessRaised, may_fork
 from stoker.errors import StepFailed
 
 _Result = TypeVar("_Result")

@@ -7,9 +7,9 @@ import sys
 from typing import Any
 
 from stoker import dsl
-from stoker.any_python.channel import report
+from stoker.any_python.forking import may_fork
+from stoker.any_python.launcher_link import report
 from stoker.any_python.layout import TUNER_RESULTS_FILE as TUNER_RESULTS_FILE
-from stoker.any_python.processes import may_fork
 from stoker.artifacts import Artifact
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.errors import StepFailed

@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
 
-from stoker.any_python.channel import set_sink
-from stoker.any_python.processes import ForkServer, ProcessDied, ProcessRaised, num_cpus
+from stoker.any_python.forking import ForkServer, ProcessDied, ProcessRaised, num_cpus
+from stoker.any_python.launcher_link import set_sink
 from stoker.errors import StepFailed
 from stoker.patches.keras_tuner import keep_state_whole, never_overwrite
 from stoker.training import watch

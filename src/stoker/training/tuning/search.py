@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stoker.any_python.channel import report
+from stoker.any_python.launcher_link import report
 from stoker.any_python.modules import load_function
 from stoker.errors import StepFailed
 from stoker.patches.keras_tuner import keep_state_whole

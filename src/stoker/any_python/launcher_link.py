@@ -19,7 +19,7 @@ import sys
 import threading
 from typing import Any, Callable, NamedTuple, NoReturn, Sequence
 
-from .processes import fork
+from .forking import fork
 
 _LENGTH_BYTES = 8
 _NUM_FDS = 4
@@ -95,7 +95,7 @@ def report(record: dict[str, Any]) -> None:
         _Sink.send(record)
 
 
-class Channel:
+class LauncherLink:
     """What a worker tells its launcher. It prints to where the request says from now on."""
 
     def __init__(self, request: Request) -> None:

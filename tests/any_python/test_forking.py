@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stoker.any_python import processes
-from stoker.any_python.processes import (
+from stoker.any_python import forking
+from stoker.any_python.forking import (
     Child,
     ForkServer,
     ProcessDied,
@@ -108,7 +108,7 @@ def test_a_child_is_not_ended_by_ctrl_c():
 
 def test_a_child_ends_with_its_parent_where_the_system_does_not_see_to_it(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(processes, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(forking, "_LOOK_SECONDS", 0.01)
 
     def fork_and_die(connection):
         connection.send(Child(double).pid)
