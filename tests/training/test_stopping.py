@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -46,6 +47,18 @@ def test_a_second_ctrl_c_does_not_wait():
         send(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             send(signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_processes_that_user_code_forks_hear_signals_as_usual(number):
+    usual = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    with raise_on_sigterm(), defer_stop(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # this process may have threads
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if signal.getsignal(number) is usual[number] else 1)
+        _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 def test_the_next_run_begins_unasked():

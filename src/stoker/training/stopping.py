@@ -6,12 +6,18 @@ Training that can save its state first asks `is_stop_wanted` between two steps, 
 """
 
 import contextlib
+import functools
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_USUAL: dict[signal.Signals, Any] = {
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGINT: signal.default_int_handler,
+}
 
 
 class _State:
@@ -31,6 +37,7 @@ def raise_on_sigterm() -> Iterator[None]:
     if not _is_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
+    _leave_forks_alone()
     signal.signal(signal.SIGTERM, _on_signal)
     try:
         yield
@@ -48,7 +55,8 @@ def defer_stop() -> Iterator[None]:
     if not _is_main_thread():
         yield
         return
-    handlers = {number: signal.signal(number, _on_signal) for number in _SIGNALS}
+    _leave_forks_alone()
+    handlers = {number: signal.signal(number, _on_signal) for number in _USUAL}
     _State.num_deferring += 1
     try:
         yield
@@ -56,6 +64,22 @@ def defer_stop() -> Iterator[None]:
         _State.num_deferring -= 1
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+@functools.cache
+def _leave_forks_alone() -> None:
+    """Let processes that user code forks hear signals as usual.
+
+    `multiprocessing.Pool` ends its processes by SIGTERM. One that is about to wait for a lock would
+    note the signal, and then wait for ever.
+    """
+    os.register_at_fork(after_in_child=_forget_handlers)
+
+
+def _forget_handlers() -> None:
+    for number, usual in _USUAL.items():
+        if signal.getsignal(number) is _on_signal:
+            signal.signal(number, usual)
 
 
 def _is_main_thread() -> bool:
