@@ -5,23 +5,23 @@ import pytest
 
 from stoker.storage.root import Root, manifest_file, output_dir
 
-ROOT = Root("/root")
+ROOT = Root("/penguins")
 
 
 @pytest.mark.parametrize("is_value", [True, False])
 def test_an_output_tells_where_its_manifest_is(is_value):
     uri = ROOT.output_uri("Trainer", "model", 7, is_value=is_value)
-    assert output_dir(uri) == "/root/Trainer/model/7"
-    assert manifest_file(uri) == "/root/.stoker/manifests/Trainer/model/7.json"
+    assert output_dir(uri) == "/penguins/Trainer/model/7"
+    assert manifest_file(uri) == "/penguins/.stoker/manifests/Trainer/model/7.json"
 
 
 @pytest.mark.parametrize(
     ("directory", "is_ours"),
     [
-        ("/root/Trainer/model/7", True),
-        ("/root/Trainer/model/latest", False),
-        ("/root/Trainer/model", False),
-        ("/root/../model/7", False),
+        ("/penguins/Trainer/model/7", True),
+        ("/penguins/Trainer/model/latest", False),
+        ("/penguins/Trainer/model", False),
+        ("/penguins/../model/7", False),
         ("/elsewhere/model/7", False),
     ],
 )
