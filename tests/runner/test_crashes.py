@@ -1,5 +1,6 @@
 """kill -9 of the runner, the fork server or a worker at random moments: the next run ends well."""
 
+import contextlib
 import os
 import random
 import signal
@@ -64,10 +65,8 @@ def kill_at_random(process, chance):
     servers = children_of(process.pid)
     workers = [worker for server in servers for worker in children_of(server)]
     victims = chance.choice([group for group in ([process.pid], servers, workers) if group])
-    try:
+    with contextlib.suppress(ProcessLookupError):  # it ended by itself in the meantime
         os.kill(chance.choice(victims), signal.SIGKILL)
-    except ProcessLookupError:
-        return  # it ended by itself in the meantime
     process.communicate(timeout=60)
 
 
