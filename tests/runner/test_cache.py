@@ -19,32 +19,6 @@ def test_of_several_that_fit_the_newest_is_reused(tmp_path):
     )
 
 
-def test_a_digest_is_remembered_until_the_file_changes(tmp_path):
-    file, memory = tmp_path / "file", str(tmp_path / "digests.json")
-    file.write_text("a")
-    os.utime(file, (1, 1))
-    digests = FileDigests(memory)
-    before = digests(str(file))
-    digests.save()
-    file.write_text("b")
-    os.utime(file, (1, 1))  # the same size and time: only the memory can tell that it was read
-    inode_kept = FileDigests(memory)(str(file)) == before
-    assert inode_kept
-    os.utime(file, (2, 2))
-    assert FileDigests(memory)(str(file)) != before
-
-
-def test_a_file_that_has_just_changed_is_not_trusted(tmp_path):
-    file = tmp_path / "file"
-    file.write_text("a")
-    digests = FileDigests(str(tmp_path / "digests.json"))
-    first = digests(str(file))
-    times = file.stat().st_mtime_ns
-    file.write_text("b")
-    os.utime(file, ns=(times, times))
-    assert digests(str(file)) != first
-
-
 def test_a_miss_names_what_changed_what_is_new_and_what_is_gone(tmp_path):
     digest = FileDigests(str(tmp_path / "digests.json"))
     latest = Past(execution_id=1, parts={"a": "1", "b": "1", "c": "1"}, loaded_files={})

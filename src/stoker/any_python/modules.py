@@ -12,7 +12,17 @@ import os
 import sys
 import sysconfig
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from types import CodeType, ModuleType
 from typing import Any, Callable, Mapping, Sequence
 
@@ -27,6 +37,7 @@ _pipeline_files: dict[str, ModuleType] = {}
 
 _OURS = ("stoker", "tfx")
 _STANDARD_LIBRARY = str(sysconfig.get_path("stdlib")) + os.sep
+_OUR_PACKAGES = os.path.dirname(os.path.dirname(HERE))
 
 
 def load_module_file(path: str | os.PathLike[str]) -> ModuleType:
@@ -166,6 +177,37 @@ class _CurrentSource(SourceFileLoader):
     def get_code(self, _fullname: str) -> CodeType:
         code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
         return code
+
+
+_find_source = FileFinder.path_hook(
+    (ExtensionFileLoader, EXTENSION_SUFFIXES),
+    (_CurrentSource, SOURCE_SUFFIXES),
+    (SourcelessFileLoader, BYTECODE_SUFFIXES),
+)
+
+
+def _find_users_source(folder: str) -> Any:
+    """Finds modules in a folder of the user's own: one of those that sys.path_hooks asks."""
+    if not _is_users_folder(folder):
+        raise ImportError(f"{folder} is not the user's")
+    return _find_source(folder)
+
+
+def _is_users_folder(folder: str) -> bool:
+    ours = folder == _OUR_PACKAGES or folder.startswith(
+        tuple(os.path.join(_OUR_PACKAGES, package, "") for package in _OURS)
+    )
+    return not ours and not is_installed(os.path.join(folder, ""))
+
+
+def import_current_sources() -> None:
+    """From now on, let imports from the user's own folders compile the text as it is now."""
+    if _find_users_source in sys.path_hooks:
+        return
+    sys.path_hooks.insert(0, _find_users_source)
+    for folder in list(sys.path_importer_cache):
+        if _is_users_folder(folder):
+            del sys.path_importer_cache[folder]
 
 
 def execute_file(name: str, file: str) -> ModuleType:

@@ -24,7 +24,7 @@ from .forking import wait_for_exit
 from .io_utils import read_newer_schema
 from .launcher_link import LauncherLink, Request, fork_worker, receive_request
 from .logs import hush_deprecations
-from .modules import load_named, loaded_files
+from .modules import import_current_sources, load_named, loaded_files
 from .training import train
 
 _ESTIMATOR_EXECUTOR = ":Executor"
@@ -63,6 +63,7 @@ def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, A
     sys.path[:] = list(dict.fromkeys([*task["import_paths"], *sys.path]))
     if task["argv"]:
         sys.argv = list(task["argv"])
+    import_current_sources()
     take_over_flags(task["flags"])
     absent_packages.install()
     try:

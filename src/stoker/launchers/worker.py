@@ -10,7 +10,7 @@ from typing import Any
 import stoker.stand_ins.provide  # noqa: F401 - user code names what an installed TFMA lacks
 from stoker.any_python.failures import describe
 from stoker.any_python.flags import take_over_flags
-from stoker.any_python.modules import load_object
+from stoker.any_python.modules import import_current_sources, load_object
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
@@ -28,6 +28,7 @@ def execute(task: Task) -> Outcome:
     sys.path[:] = list(dict.fromkeys([*task.import_paths, *sys.path]))
     if task.argv:
         sys.argv = list(task.argv)
+    import_current_sources()
     take_over_flags(task.flags)
     try:
         if task.member:

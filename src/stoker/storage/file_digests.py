@@ -6,11 +6,24 @@ import hashlib
 import json
 import os
 import time
+from io import FileIO
 
 from stoker.storage.files import write_whole
 
-# A file that changed just before it was read may change again without its time moving on.
+# A file that changed just before it was read may change again without its times moving on.
 _SETTLED_SECONDS = 2.0
+
+
+def read_stamp(path: str) -> str:
+    """What changes with a file: size, times and inode; "missing" if there is no such file.
+
+    The time of change is among them. No program can set it back, as `touch -r` and `cp -p` do with
+    the time of modification.
+    """
+    try:
+        return _describe_stat(os.stat(path))
+    except OSError:
+        return "missing"
 
 
 class FileDigests:
@@ -30,17 +43,21 @@ class FileDigests:
         """The digest of a file's content; "missing" if there is no such file."""
         path = os.path.abspath(path)
         try:
-            found = os.stat(path)
-        except FileNotFoundError:
+            # Opened first: a network file system asks its server then, and not at every stat.
+            with FileIO(path) as file:
+                return self._digest(path, file)
+        except (FileNotFoundError, NotADirectoryError):
             return "missing"
-        seen = f"{found.st_size} {found.st_mtime_ns} {found.st_ino} {found.st_dev}"
-        stat, digest = self._known.get(path, ("", ""))
-        if stat == seen:
+
+    def _digest(self, path: str, file: FileIO) -> str:
+        found = os.fstat(file.fileno())
+        known, digest = self._known.get(path, ("", ""))
+        if known == _describe_stat(found):
             return digest
-        with open(path, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if time.time() - found.st_mtime > _SETTLED_SECONDS:
-            self._known[path] = (seen, digest)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        now = os.fstat(file.fileno())
+        if _describe_stat(now) == _describe_stat(found) and _is_settled(now):
+            self._known[path] = (_describe_stat(now), digest)
             self._changed = True
         return digest
 
@@ -51,3 +68,16 @@ class FileDigests:
         with write_whole(self._memory_file, durable=False) as file:
             file.write(json.dumps(self._known).encode())
         self._changed = False
+
+
+def _describe_stat(found: os.stat_result) -> str:
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_dev}"
+
+
+def _is_settled(found: os.stat_result) -> bool:
+    """Whether a file's next change is sure to have another time than its last one.
+
+    By the time of change: that of modification may be anything. One in the future, after the clock
+    was set back, is never settled.
+    """
+    return time.time() - found.st_ctime > _SETTLED_SECONDS

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 
 from stoker.any_python.modules import is_installed, package_of
+from stoker.storage.file_digests import read_stamp
 
 _OURS = frozenset({"stoker", "tfx"})
 _STANDARD = sys.stdlib_module_names | {"__main__"}
 
 ImportStatement = ast.Import | ast.ImportFrom
-Stamps = Mapping[str, tuple[int, int] | None]
-"""When files and folders were last changed, and their sizes; None for one that is not there."""
+Stamps = Mapping[str, str]
+"""What the stat of files and folders says of their last change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ def scan(module_file: str | os.PathLike[str], import_paths: Sequence[str] = ()) 
     """
     key = (os.path.abspath(module_file), *import_paths, *sys.path)
     known = _scans.get(key)
-    if known is None or known[1] != {path: _stamp(path) for path in known[1]}:
+    if known is None or known[1] != {path: read_stamp(path) for path in known[1]}:
         scanner = _Scanner(key[0], import_paths)
         known = _scans[key] = scanner.scan(), scanner.stamps
     return known[0]
@@ -59,14 +60,6 @@ def scan(module_file: str | os.PathLike[str], import_paths: Sequence[str] = ()) 
 
 _scans: dict[tuple[str, ...], tuple[ModuleImports, Stamps]] = {}
 """What was found, by the file and the places searched; good until a file or folder changes."""
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
 
 
 def find_module(dotted_name: str, import_paths: Sequence[str] = ()) -> str | None:
@@ -107,7 +100,7 @@ class _Scanner:
         self.files: set[str] = set()
         self.third_party: dict[str, None] = {}
         self.trees: dict[str, ast.Module] = {}
-        self.stamps: dict[str, tuple[int, int] | None] = {}
+        self.stamps: dict[str, str] = {}
         self._local_paths = [os.path.dirname(module_file), root, *import_paths]
         self._installed_paths = [*import_paths, *sys.path]
 
@@ -115,7 +108,7 @@ class _Scanner:
         """Read the module file, what it reaches, and the package that it is in."""
         importlib.invalidate_caches()
         for folder in self._local_paths:
-            self.stamps[folder] = _stamp(folder)
+            self.stamps[folder] = read_stamp(folder)
         self.read(_Source(self.module_file, self.package))
         if self.package:
             self.follow(self.package)
@@ -128,7 +121,7 @@ class _Scanner:
     def read(self, source: _Source) -> None:
         """Read a file, unless that was done, and follow its imports."""
         for place in (source.path, os.path.dirname(source.path)):
-            self.stamps.setdefault(place, _stamp(place))
+            self.stamps.setdefault(place, read_stamp(place))
         if source.path in self.files or not os.path.isfile(source.path):
             return
         self.files.add(source.path)
