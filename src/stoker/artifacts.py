@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from stoker.any_python.names import check_file_name
+
 __all__ = [
     "STANDARD_TYPES",
     "Artifact",
@@ -517,6 +519,7 @@ def get_split_uris(artifacts: Sequence[Artifact], split: str) -> list[str]:
                 f"{artifact.type_name} at {artifact.uri} has no split {split!r}; "
                 f"it has {names or 'none'}. Name one of those in `splits`."
             )
+        check_file_name(split, f"The name of a split of {artifact.type_name}")
         named, bare = (os.path.join(artifact.uri, name) for name in (f"Split-{split}", split))
         # Before TFX 0.24 a split's folder had the bare name.
         uris.append(bare if os.path.isdir(bare) and not os.path.isdir(named) else named)

@@ -10,6 +10,7 @@ training.py          calls run_fn, or trains the Estimator of trainer_fn
 estimator.py         trains, evaluates and exports an Estimator
 eval_export.py       tfma.export: the EvalSavedModel
 layout.py            where things lie inside an artifact's directory
+names.py             what may be the name of a file below a pipeline root
 fileio.py, io_utils.py  TFX's modules of these names
 forking.py           forks that end with their parent and bring their errors home
 launcher_link.py     how a worker is asked for, and how it answers

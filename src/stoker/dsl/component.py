@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Self
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from stoker.any_python.names import check_file_name
 from stoker.artifacts import Artifact
 from stoker.dsl.channel import Channel
 from stoker.dsl.conditions import Placeholder, Published, conditions_here
@@ -241,10 +242,7 @@ class UserCode:
 
 
 class Node:
-    """A step of a pipeline: what it reads, what it writes, what it waits for.
-
-    `id` is its name in the pipeline.
-    """
+    """A step of a pipeline: what it reads, what it writes, what it waits for."""
 
     TYPE_NAME: ClassVar[str | None] = None
     """The execution's type in the store; our own components have TFX's names there."""
@@ -265,10 +263,20 @@ class Node:
         self.waits_for: list[Node] = []
         self.conditions = conditions_here()
         for key, channel in self.outputs.items():
+            check_file_name(key, f"The key of an output of {kind}")
             channel.producer, channel.output_key = self, key
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r}>"
+
+    @property
+    def id(self) -> str:
+        """The node's name in the pipeline, and that of its folder."""
+        return self._id
+
+    @id.setter
+    def id(self, name: str) -> None:
+        self._id = check_file_name(name, f"The id of a {type(self).__name__}")
 
     @property
     def type_name(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from stoker.any_python.names import check_file_name
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import RuntimeParameter
 from stoker.metadata.config import (
@@ -33,12 +34,8 @@ class Pipeline:
         beam_pipeline_args: list[str] | None = None,
         **accepted: Any,
     ) -> None:
-        if not pipeline_name or "/" in pipeline_name:
-            raise ValueError(
-                f"A pipeline's name is not empty and has no '/', got {pipeline_name!r}."
-            )
         _warn_of(sorted(set(accepted) - _ACCEPTED))
-        self.pipeline_name = pipeline_name
+        self.pipeline_name = check_file_name(pipeline_name, "A pipeline's name")
         self.pipeline_root = pipeline_root or "."
         self.enable_cache = enable_cache
         self.beam_pipeline_args = list(beam_pipeline_args or ())

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from google.protobuf import json_format
 
 from stoker import dsl
+from stoker.any_python.names import check_file_name
 from stoker.artifacts import Examples
 from stoker.components.example_gen.spans import check_patterns, check_range, choose
 from stoker.dsl.proto import example_gen_pb2, range_config_pb2
@@ -269,4 +270,4 @@ def output_split_names(
     names = [split.name for split in hashed or input_config.splits]
     if not names or len(names) != len(set(names)):
         raise ValueError(f"An ExampleGen needs splits with different names, got {names}.")
-    return names
+    return [check_file_name(name, "The name of a split") for name in names]

@@ -187,7 +187,7 @@ def _describe_examples(
     for name in ("span", "version"):
         if name in newest.properties:
             output.properties[name] = newest.properties[name]
-    return {split: os.path.join(output.uri, f"Split-{split}") for split in splits}
+    return {split: output.path(split=split) for split in splits}
 
 
 def _statistics_dirs(output_dict: ArtifactMap) -> dict[str, str]:

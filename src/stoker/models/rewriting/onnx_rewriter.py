@@ -7,6 +7,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
+from stoker.any_python.names import check_file_name
 from stoker.errors import MissingPart, RewriteFailed
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import (
@@ -46,7 +47,7 @@ class ONNXRewriter(FormatRewriter):
         **kwargs: Any,
     ) -> None:
         super().__init__(name, signature_key, examples=examples, tolerance=tolerance)
-        self._filename = filename
+        self._filename = check_file_name(filename, "ONNXRewriter(filename=…)")
         self._options = {"opset": opset, **kwargs}
 
     @property

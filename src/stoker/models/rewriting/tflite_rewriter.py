@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
+from stoker.any_python.names import check_file_name
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import (
@@ -78,7 +79,7 @@ class TFLiteRewriter(FormatRewriter):
                 "a function that yields inputs of the model, {name: array of one example}."
             )
         super().__init__(name, signature_key, examples=examples, tolerance=tolerance)
-        self._filename = os.fsdecode(filename)
+        self._filename = check_file_name(os.fsdecode(filename), "TFLiteRewriter(filename=…)")
         self._copied = [_ASSETS] * copy_assets + [_ASSETS_EXTRA] * copy_assets_extra
         self._optimizations = list(quantization_optimizations or [])
         self._supported_types = list(quantization_supported_types or [])
