@@ -21,7 +21,7 @@ def scalars(folder):
 
 
 def test_the_first_metrics_are_on_disk_before_the_log_is_closed(tmp_path):
-    log = RunLog(str(tmp_path / "run"))
+    log = RunLog(str(tmp_path / "run"), print)
     log.write(split="train", step=1, epoch=1, metrics={"loss": 0.5})
     (line,) = lines(tmp_path / "run")
     assert {name: line[name] for name in ("step", "epoch", "split", "metrics")} == {
@@ -35,7 +35,7 @@ def test_the_first_metrics_are_on_disk_before_the_log_is_closed(tmp_path):
 
 
 def test_each_split_has_a_folder_of_events(tmp_path):
-    log = RunLog(str(tmp_path))
+    log = RunLog(str(tmp_path), print)
     log.write(split="train", step=1, epoch=1, metrics={"loss": 0.5})
     log.write(split="validation", step=1, epoch=1, metrics={"loss": 0.75})
     log.close()
@@ -44,14 +44,14 @@ def test_each_split_has_a_folder_of_events(tmp_path):
 
 
 def test_a_loss_that_is_not_a_number_stays_valid_json(tmp_path):
-    log = RunLog(str(tmp_path))
+    log = RunLog(str(tmp_path), print)
     log.write(split="train", step=1, epoch=1, metrics={"loss": float("nan"), "x": float("-inf")})
     log.close()
     assert lines(tmp_path)[0]["metrics"] == {"loss": "NaN", "x": "-Infinity"}
 
 
 def test_a_folder_with_a_tensorboard_callback_is_left_to_it(tmp_path):
-    log = RunLog(str(tmp_path))
+    log = RunLog(str(tmp_path), print)
     log.leave_room_for(str(tmp_path / "elsewhere"))
     log.write(split="train", step=1, epoch=1, metrics={"loss": 1.0})
     log.leave_room_for(str(tmp_path))

@@ -23,6 +23,8 @@ import warnings
 from multiprocessing.connection import Connection, wait
 from typing import Any, Callable, NoReturn
 
+from .streams import flush_streams
+
 _PR_SET_PDEATHSIG = 1
 _LOOK_SECONDS = 1.0
 
@@ -169,8 +171,7 @@ def _live(connection: Connection, work: Work, args: tuple[Any, ...]) -> NoReturn
     except Exception as error:  # raised again by the parent
         connection.send(_describe(error))
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_streams()
         os._exit(exit_code)
 
 

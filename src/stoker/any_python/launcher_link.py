@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import array
 import json
-import logging
 import os
 import socket
 import sys
@@ -20,6 +19,7 @@ import threading
 from typing import Any, Callable, NamedTuple, NoReturn, Sequence
 
 from .forking import fork
+from .streams import flush_logs, flush_streams
 
 _LENGTH_BYTES = 8
 _NUM_FDS = 4
@@ -102,8 +102,9 @@ class LauncherLink:
         for source, target in ((request.out, 1), (request.err, 2)):
             os.dup2(source, target)
             os.close(source)
-        for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+        for stream in (sys.__stdout__, sys.__stderr__):  # a module may have replaced the others
+            if stream is not None:
+                stream.reconfigure(line_buffering=True)
         self._socket = socket.socket(fileno=request.channel)
         self._sending = threading.Lock()
         threading.Thread(target=self._end_with_the_launcher, daemon=True).start()
@@ -114,9 +115,8 @@ class LauncherLink:
 
     def answer(self, outcome: str) -> None:
         """Tell how the task ended, after everything that it has printed."""
-        logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_logs()
+        flush_streams()
         self._send(outcome=outcome)
 
     def _send(self, **message: Any) -> None:

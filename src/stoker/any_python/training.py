@@ -21,7 +21,11 @@ def train(
     if name == "trainer_fn":
         train_estimator(function, fn_args, read_schema)
         return
-    function(fn_args)
+    try:
+        function(fn_args)
+    except SystemExit as end:
+        if end.code:  # without one, it says that all is well
+            raise
     _check_written(fn_args)
 
 

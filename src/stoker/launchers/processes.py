@@ -34,6 +34,7 @@ from stoker.dsl.executor import BaseExecutor
 from stoker.launchers import Watcher
 from stoker.launchers.interpreters.finding import scrub
 from stoker.launchers.resources import find_free_addresses, share_resources
+from stoker.launchers.step_log import StepLog
 from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 from stoker.user_code.fn_args import get_trainer_fn_args
@@ -227,8 +228,11 @@ class _ForkServer:
 
 
 def _surroundings() -> tuple[str, dict[str, str]]:
-    """What a process inherits: its folder and its variables."""
-    return os.getcwd(), dict(os.environ)
+    """What a process inherits: its folder, if that is still there, and its variables."""
+    folder = ""
+    with contextlib.suppress(FileNotFoundError):
+        folder = os.getcwd()
+    return folder, dict(os.environ)
 
 
 class _Worker:
@@ -240,7 +244,7 @@ class _Worker:
         self._outcome: Outcome | None = None
         self.heard: Callable[[Outcome], None] = lambda _: None
         """Called as soon as there is an outcome; a member of a worker group stays after that."""
-        self._unread = b""
+        self._unread: list[bytes] = []
         self._exit = b""
         self._channel, theirs = socket.socketpair()
         exit_read, exit_write = os.pipe()
@@ -253,8 +257,7 @@ class _Worker:
             out_read: lambda data: self._show(data, error=False),
             err_read: lambda data: self._show(data, error=True),
         }
-        os.makedirs(os.path.dirname(log_file), exist_ok=True)
-        self._log = open(log_file, "ab", buffering=0)  # noqa: SIM115
+        self._log = StepLog(log_file, watcher)
         try:
             server.send(request, [theirs.fileno(), exit_write, out_write, err_write])
         finally:
@@ -312,12 +315,17 @@ class _Worker:
         return bool(ready)
 
     def _hear(self, data: bytes) -> None:
-        *lines, self._unread = (self._unread + data).split(b"\n")
+        self._unread.append(data)
+        if b"\n" not in data:  # of a message that is long, one copy is made, when all is there
+            return
+        *lines, rest = b"".join(self._unread).split(b"\n")
+        self._unread = [rest]
         for message in map(json.loads, lines):
             if "outcome" in message:
                 self._outcome = Outcome.from_json(message["outcome"])
                 self.heard(self._outcome)
             else:
+                self._log.write_event(message["event"])
                 self._watcher.event(message["event"])
 
     def _note_exit(self, data: bytes) -> None:

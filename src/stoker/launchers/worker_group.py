@@ -25,6 +25,7 @@ from typing import Any, Protocol
 from stoker.artifacts import Artifact, every
 from stoker.launchers import Watcher
 from stoker.launchers.heartbeat import BEAT_SECONDS, HEARTBEAT
+from stoker.launchers.step_log import StepLog
 from stoker.storage.root import output_dir
 from stoker.task import Cluster, Failure, Member, Outcome, Task, Workers
 
@@ -283,7 +284,8 @@ class _RunningMember:
     heartbeat: HeartbeatRecord
     watcher: Watcher | None
     """Who sees its output and its progress: of the chief's, the user."""
-    step_log: str
+    step_log: StepLog | None
+    """Where its output is written too, if not to its own log alone."""
     ended: queue.SimpleQueue[tuple["_RunningMember", Outcome]]
     last_lines: deque[bytes] = field(default_factory=lambda: deque(maxlen=_NUM_LAST_LINES))
 
@@ -298,9 +300,8 @@ class _RunningMember:
         """Its process printed something."""
         self.last_lines.extend(line for line in data.splitlines() if line.strip())
         if self.watcher:
-            if self.step_log != self.task.log_file:
-                with open(self.step_log, "ab") as log:
-                    log.write(data)
+            if self.step_log:
+                self.step_log.write(data)
             self.watcher.output(data, error=error)
 
     def event(self, record: dict[str, Any]) -> None:
@@ -310,6 +311,8 @@ class _RunningMember:
             case {"kind": kind, "phase": "up" | "joining" | "joined" as phase} if kind == HEARTBEAT:
                 setattr(self.heartbeat, f"{phase}_at", now)
             case {"kind": kind} if kind != HEARTBEAT and self.watcher:
+                if self.step_log:
+                    self.step_log.write_event(record)
                 self.watcher.event(record)
 
     def look(self) -> None:
@@ -328,6 +331,7 @@ class _Attempt:
         self._join_seconds = workers.join_seconds
         self._ended: queue.SimpleQueue[tuple[_RunningMember, Outcome]] = queue.SimpleQueue()
         self._looked_at = time.monotonic()
+        self._step_log = StepLog(task.log_file, watcher) if workers.is_group else None
         members = list_members(workers, task.needs.cluster)
         reserved = reserve(members, workers)
         members = set_tf_config(members, reserved)
@@ -343,7 +347,7 @@ class _Attempt:
                     sends_heartbeats=workers.is_group,
                 ),
                 watcher=watcher if member.role == "chief" else None,
-                step_log=task.log_file,
+                step_log=self._step_log,
                 ended=self._ended,
             )
             for member, slot in zip(members, reserved, strict=True)
@@ -364,6 +368,8 @@ class _Attempt:
         """Leave no process behind."""
         with ThreadPoolExecutor(len(self._members)) as pool:
             list(pool.map(lambda running: running.slot.kill(), self._members))
+        if self._step_log:
+            self._step_log.close()
 
     @property
     def _chief(self) -> _RunningMember:

@@ -17,6 +17,8 @@ import time
 from collections.abc import Mapping
 from typing import IO, Any
 
+from stoker.launchers.step_log import describe_event
+
 Record = Mapping[str, Any]
 
 _DRAW_SECONDS = 0.1
@@ -34,9 +36,9 @@ class Console:
     """
 
     def __init__(self, out: IO[str] | None = None, err: IO[str] | None = None) -> None:
-        self._out = out or sys.stdout
-        self._err = err or sys.stderr
-        self._live = self._err.isatty()
+        self._out = _Screen(sys.stdout if out is None else out)
+        self._err = _Screen(sys.stderr if err is None else err)
+        self._live = self._err.is_terminal
         self._lock = threading.Lock()
         self._record: Record | None = None
         self._drawn = 0
@@ -49,17 +51,17 @@ class Console:
         """Pass on what a worker printed; the live line makes room and comes back."""
         stream = self._err if error else self._out
         with self._lock:
-            shown = self._live and stream.isatty()
+            shown = self._live and stream.is_terminal
             if shown:
                 self._clear()
-            _write(stream, data)
+            stream.write(data)
             if shown:
                 whole = data.endswith(b"\n")
                 self._half_line_since = None if whole else time.monotonic()
                 self._draw()
 
     def step(self, text: str) -> None:
-        """Print a line of the runner's own."""
+        """Print a line of the runner's own, or several."""
         with self._lock:
             self._print(text)
             self._draw()
@@ -67,10 +69,8 @@ class Console:
     def event(self, record: Record) -> None:
         """Show what a worker reports."""
         with self._lock:
-            if record["kind"] == "warning":
-                self._print(f"{_prefix(record)}warning: {record['text']}")
-            elif record["kind"] == "note":
-                self._print(f"{_prefix(record)}{record['text']}")
+            if record["kind"] in ("note", "warning"):
+                self._print(describe_event(record))
             elif self._live:
                 self._show_live(record)
             elif self._is_due(record):
@@ -104,13 +104,13 @@ class Console:
     def _print(self, text: str) -> None:
         self._clear()
         self._end_half_line()
-        _write(self._err, f"{text}\n".encode())
+        self._err.write(f"{text}\n".encode(errors="backslashreplace"))
 
     def _clear(self) -> None:
         """Take the live line off the screen, also where a narrower window has broken it in two."""
         if self._drawn:
-            rows_above = (self._drawn - 1) // self._width()
-            _write(self._err, b"\r" + b"\x1b[A" * rows_above + b"\x1b[J")
+            rows_above = (self._drawn - 1) // self._err.width()
+            self._err.write(b"\r" + b"\x1b[A" * rows_above + b"\x1b[J")
             self._drawn = 0
 
     def _draw(self) -> None:
@@ -121,18 +121,59 @@ class Console:
             if now - self._half_line_since < _HALF_LINE_SECONDS:
                 return  # the rest of the user's line may follow at once
             self._end_half_line()
-        line = live_line(self._record, self._width() - 1)
-        _write(self._err, line.encode())
+        line = live_line(self._record, self._err.width() - 1)
+        self._err.write(line.encode(errors="backslashreplace"))
         self._drawn, self._drawn_at = len(line), now
 
     def _end_half_line(self) -> None:
         if self._half_line_since is not None:
-            _write(self._err, b"\n")
+            self._err.write(b"\n")
             self._half_line_since = None
 
-    def _width(self) -> int:
-        with contextlib.suppress(OSError):
-            return os.get_terminal_size(self._err.fileno()).columns or _DEFAULT_WIDTH
+
+class _Screen:
+    """Where lines are shown, as far as that can be: no run fails because nobody can read it.
+
+    A stream may be None or closed, a pipe whose reader has left, a disk that is full, or any object
+    that the user's program has put there.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.is_terminal = False
+        with contextlib.suppress(Exception):
+            self.is_terminal = bool(stream.isatty())
+
+    def write(self, data: bytes) -> None:
+        """Show it now. Bytes, where there is a binary side: what a worker prints may be no text."""
+        with contextlib.suppress(Exception):
+            try:
+                self._write(data)
+            except BrokenPipeError:
+                # What is left in its buffer would fail the interpreter when it ends.
+                with open(os.devnull, "wb") as nowhere:
+                    os.dup2(nowhere.fileno(), self._stream.fileno())
+
+    def _write(self, data: bytes) -> None:
+        binary = getattr(self._stream, "buffer", None)
+        flush = getattr(self._stream, "flush", lambda: None)
+        if binary is None:
+            self._write_text(data.decode(errors="replace"))
+        else:
+            flush()
+            binary.write(data)
+        flush()
+
+    def _write_text(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+        except UnicodeEncodeError:
+            self._stream.write(text.encode("ascii", "backslashreplace").decode())
+
+    def width(self) -> int:
+        """How many columns there are."""
+        with contextlib.suppress(Exception):
+            return os.get_terminal_size(self._stream.fileno()).columns or _DEFAULT_WIDTH
         return _DEFAULT_WIDTH
 
 
@@ -190,14 +231,3 @@ def _clock(seconds: float) -> str:
     minutes, seconds = divmod(math.ceil(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-
-
-def _write(stream: IO[str], data: bytes) -> None:
-    """Bytes, where the stream has a binary side: what a worker prints need not be text."""
-    binary = getattr(stream, "buffer", None)
-    if binary is None:
-        stream.write(data.decode(errors="replace"))
-    else:
-        stream.flush()
-        binary.write(data)
-    stream.flush()

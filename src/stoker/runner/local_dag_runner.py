@@ -2,7 +2,6 @@
 """LocalDagRunner: runs a pipeline on this machine, step by step (`steps.py`)."""
 
 import contextlib
-import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from stoker.metadata.records import Execution
 from stoker.runner.console import Console
 from stoker.runner.steps import RunOptions, begin_run
 from stoker.training.stopping import raise_on_sigterm
+from stoker.views.table import readable_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ def _list_outputs(published: Mapping[str, ArtifactMap]) -> Iterator[str]:
     for node_id, outputs in published.items():
         for key, artifacts in outputs.items():
             for artifact in artifacts:
-                yield f"{node_id}.{key}: {artifact.uri.removeprefix(os.getcwd() + os.sep)}"
+                yield f"{node_id}.{key}: {readable_path(artifact.uri)}"
 
 
 def _check_names(pipeline: Pipeline, options: RunOptions) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from stoker.any_python.flags import flags_of_this_program
+from stoker.any_python.streams import open_missing_streams
 from stoker.artifacts import STANDARD_TYPES, Artifact, ArtifactMap, ValueArtifact, every
 from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
@@ -27,6 +28,7 @@ from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StepFailed, StokerError
 from stoker.launchers import Launcher
+from stoker.launchers.step_log import StepLog
 from stoker.metadata.masking import mask_secrets
 from stoker.metadata.records import ExecutionState
 from stoker.runner import cache
@@ -40,6 +42,9 @@ from stoker.task import Failure, Outcome, ProcessNeeds, Task
 
 if TYPE_CHECKING:
     from stoker.metadata.store import Store
+
+_MOST_SHOWN = 20_000
+"""How many characters of an error are shown and recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,7 @@ def begin_run(
     pipeline: Pipeline, options: RunOptions, launcher: Launcher, console: Console
 ) -> Iterator["Steps"]:
     """A run that is recorded and holds its lock, for its steps to be run inside."""
+    open_missing_streams()
     given = dict(options.parameters)
     root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
     _check_writable(root)
@@ -309,7 +315,7 @@ class Steps:
         with self._record(node, inputs, properties, writes=True) as execution:
             task = self._make_task(node, plan, inputs, execution, checkpoint_dir)
             outcome = self.launcher.launch(task, self.console)
-            outputs = _take_outputs(node, outcome)
+            outputs = self._take_outputs(node, task, outcome)
             for check in node.checks:
                 task = replace(
                     task,
@@ -319,9 +325,39 @@ class Steps:
                     workers=None,
                     retries=None,
                 )
-                outputs = _take_outputs(node, self.launcher.launch(task, self.console))
+                checked = self.launcher.launch(task, self.console)
+                outputs = self._take_outputs(node, task, checked)
             loaded = {path: self.digest(path) for path in outcome.loaded_files}
             execution.publish(outputs, {"loaded_files": loaded})
+
+    def _take_outputs(self, node: Node, task: Task, outcome: Outcome) -> dict[str, list[Artifact]]:
+        """The outputs, with what the executor said about them; raises if it failed."""
+        if outcome.canceled:
+            raise KeyboardInterrupt
+        if outcome.failure:
+            raise self._tell_of(outcome.failure, node, task.log_file)
+        result = {}
+        for key, records in outcome.outputs.items():
+            artifacts = [node.outputs[key].type.from_dict(record) for record in records]
+            # A value that the function did not return has no file.
+            result[key] = [
+                one
+                for one in artifacts
+                if not isinstance(one, ValueArtifact) or os.path.exists(one.uri)
+            ]
+        return result
+
+    def _tell_of(self, failure: Failure, node: Node, log_file: str) -> StepFailed:
+        """The error to raise. The user's own traceback is shown first; the log has it as well."""
+        whole, message = (failure.traceback or failure.message).rstrip(), failure.message
+        log = StepLog(log_file, self.console)
+        log.write(f"{whole}\n".encode(errors="backslashreplace"))
+        log.close()
+        if failure.traceback:
+            self.console.step(_shorten(whole, log_file))
+            message = message.strip().partition("\n")[0]  # the rest of it has just been printed
+        text = f"{node.id} failed: {failure.kind}: {_shorten(message, log_file)}\n{failure.hint}"
+        return StepFailed(text.rstrip(), _shorten(failure.traceback, log_file))
 
     def _make_task(
         self,
@@ -443,29 +479,10 @@ def _find_users_artifact_classes(node: Node) -> dict[str, str]:
     }
 
 
-def _take_outputs(node: Node, outcome: Outcome) -> dict[str, list[Artifact]]:
-    """The outputs, with what the executor said about them; raises if it failed."""
-    if outcome.canceled:
-        raise KeyboardInterrupt
-    if outcome.failure:
-        raise _make_error(node, outcome.failure)
-    result = {}
-    for key, records in outcome.outputs.items():
-        artifacts = [node.outputs[key].type.from_dict(record) for record in records]
-        # A value that the function did not return has no file.
-        result[key] = [
-            one
-            for one in artifacts
-            if not isinstance(one, ValueArtifact) or os.path.exists(one.uri)
-        ]
-    return result
-
-
-def _make_error(node: Node, failure: Failure) -> StepFailed:
-    """The user's own traceback is shown first, then what the runner has to say."""
-    message = failure.message
-    if failure.traceback:
-        print(failure.traceback.rstrip(), file=sys.stderr, flush=True)
-        message = message.strip().partition("\n")[0]  # the rest of it has just been printed
-    text = f"{node.id} failed: {failure.kind}: {message}\n{failure.hint}"
-    return StepFailed(text.rstrip(), failure.traceback)
+def _shorten(text: str, log_file: str) -> str:
+    """The beginning and the end of a text that is too long to be read; the log has all of it."""
+    half = _MOST_SHOWN // 2
+    if len(text) <= _MOST_SHOWN:
+        return text
+    left_out = f"… {len(text) - 2 * half:,} characters, which are in {log_file} …"
+    return f"{text[:half]}\n{left_out}\n{text[-half:]}"

@@ -7,12 +7,13 @@
 <model_run>/stoker/<split>/      instead of these two, where a TensorBoard callback writes there
 """
 
+import contextlib
 import json
 import math
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
 from stoker.any_python.layout import METRICS_FILE
@@ -22,10 +23,15 @@ _FLUSH_SECONDS = 0.5
 
 
 class RunLog:
-    """Appends metrics to the files of one `model_run` folder; what it made is there at once."""
+    """Appends metrics to the files of one `model_run` folder; what it made is there at once.
 
-    def __init__(self, folder: str) -> None:
+    Where that fails, `warn` is told once: a training does not end because a disk is full.
+    """
+
+    def __init__(self, folder: str, warn: Callable[[str], None]) -> None:
         self._folder = folder
+        self._warn = warn
+        self._is_whole = True
         self._events_folder = folder
         self._lines: IO[str] | None = None
         self._events: dict[str, _EventFile] = {}
@@ -35,6 +41,14 @@ class RunLog:
         self, *, split: str, step: int, epoch: int | None, metrics: Mapping[str, float]
     ) -> None:
         """Append the metrics of one step; readers see it within half a second of the next one."""
+        with self._tolerate():
+            self._write(split, step, epoch, metrics)
+            if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+                self.flush()
+
+    def _write(
+        self, split: str, step: int, epoch: int | None, metrics: Mapping[str, float]
+    ) -> None:
         now = time.time()
         if self._lines is None:
             os.makedirs(self._folder, exist_ok=True)
@@ -44,16 +58,15 @@ class RunLog:
         values = {name: _spell(value) for name, value in metrics.items()}
         self._lines.write(json.dumps({**record, "metrics": values}) + "\n")
         self._event_file(split).write_scalars(now, step, metrics)
-        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
-            self.flush()
 
     def flush(self) -> None:
         """Let readers see everything that was written."""
-        if self._lines:
-            self._lines.flush()
-        for file in self._events.values():
-            file.flush()
         self._flushed = time.monotonic()
+        with self._tolerate():
+            if self._lines:
+                self._lines.flush()
+            for file in self._events.values():
+                file.flush()
 
     def leave_room_for(self, log_dir: str) -> None:
         """Keep out of a folder where a TensorBoard callback is about to write its own events.
@@ -66,15 +79,27 @@ class RunLog:
 
     def close(self) -> None:
         """Close every file."""
-        if self._lines:
-            self._lines.close()
-            self._lines = None
+        with self._tolerate():
+            if self._lines:
+                self._lines.close()
+        self._lines = None
         self._close_events()
 
     def _close_events(self) -> None:
         for file in self._events.values():
-            file.close()
+            with self._tolerate():
+                file.close()
         self._events.clear()
+
+    @contextlib.contextmanager
+    def _tolerate(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:  # a name that is no text is a ValueError
+            if self._is_whole:
+                self._is_whole = False
+                why = error.strerror if isinstance(error, OSError) else error
+                self._warn(f"not all metrics could be written to {self._folder}: {why}")
 
     def _event_file(self, split: str) -> "_EventFile":
         if split not in self._events:

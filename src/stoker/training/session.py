@@ -46,7 +46,10 @@ class Session:
         """The metrics on disk, from the first one on."""
         from stoker.training.run_log import RunLog
 
-        return RunLog(self._log_dir) if self._log_dir else None
+        def warn(text: str) -> None:
+            self.report({"kind": "warning", "text": text})
+
+        return RunLog(self._log_dir, warn) if self._log_dir else None
 
     def write(
         self, *, split: str, step: int, epoch: int | None, metrics: Mapping[str, float]
@@ -194,7 +197,8 @@ def numbers(metrics: Any) -> dict[str, float]:
     for name, value in _fetch(metrics).items():
         value = _fetch(value)
         if getattr(value, "shape", ()) in ((), (1,)):
-            found[str(name)] = float(value)
+            with contextlib.suppress(TypeError, ValueError):  # what callbacks add may be anything
+                found[str(name)] = float(value)
     return found
 
 

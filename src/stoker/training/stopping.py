@@ -56,14 +56,17 @@ def defer_stop() -> Iterator[None]:
         yield
         return
     _leave_forks_alone()
-    handlers = {number: signal.signal(number, _on_signal) for number in _USUAL}
+    # A handler that is not Python's cannot be put back.
+    wanted = [number for number in _USUAL if signal.getsignal(number) is not None]
+    handlers = {number: signal.signal(number, _on_signal) for number in wanted}
     _State.num_deferring += 1
     try:
         yield
     finally:
         _State.num_deferring -= 1
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is _on_signal:  # the module may want its own from now on
+                signal.signal(number, handler)
 
 
 @functools.cache

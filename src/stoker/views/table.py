@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of what is shown as text: every command prints these."""
 
+import contextlib
 import json
 import math
 import os
@@ -47,7 +48,9 @@ def readable_size(num_bytes: int) -> str:
 
 def readable_path(path: str) -> str:
     """A path as it is from here, where it lies below here."""
-    return path.removeprefix(os.getcwd() + os.sep)
+    with contextlib.suppress(FileNotFoundError):  # the folder that this process is in may be gone
+        return path.removeprefix(os.getcwd() + os.sep)
+    return path
 
 
 def readable_number(number: float) -> str:

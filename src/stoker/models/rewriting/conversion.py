@@ -4,11 +4,11 @@
 import abc
 import contextlib
 import os
-import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from stoker.any_python.streams import flush_streams, open_missing_streams
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.comparison import (
@@ -97,8 +97,8 @@ def silence() -> Iterator[None]:
 
     Its parts that are not Python write to the descriptors themselves.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    open_missing_streams()
+    flush_streams()
     kept = [(number, os.dup(number)) for number in (1, 2)]
     try:
         with open(os.devnull, "wb") as nowhere, warnings.catch_warnings():
