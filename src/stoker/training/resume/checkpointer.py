@@ -60,6 +60,7 @@ class Checkpointer:
         """Whether a `fit` is kept now: one inside of another is a part of that."""
         self._folder = folder
         self._writes = _is_chief()
+        self._has_warned = False
         self._num_stores: Counter[str] = Counter()
 
     def open_store(self, kind: str) -> tuple[int, CheckpointStore]:
@@ -94,8 +95,20 @@ class Checkpointer:
             "random": as_plain(read_random_state(), arrays),
             **describe(arrays),
         }
-        store.put(Checkpoint(record=record, arrays=arrays), at_the_end=at_the_end)
+        try:
+            store.put(Checkpoint(record=record, arrays=arrays), at_the_end=at_the_end)
+        except OSError as error:  # training need not end because a disk is full
+            self._warn_of(error)
         self.schedule.wrote(began=began, ended=time.perf_counter())
+
+    def _warn_of(self, error: OSError) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            self.say(
+                "warning",
+                f"a checkpoint could not be written to {self._folder}: {error.strerror}. Training "
+                "goes on; if it is stopped, it starts again from the last one that could be.",
+            )
 
     def restore(self, found: Checkpoint, variables: Sequence[Any]) -> None:
         """Give variables and all random generators the state of the checkpoint."""
