@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -30,6 +31,7 @@ def mlmd(command: str, config: StoreConfig) -> str:
         check=True,
         stdout=subprocess.PIPE,
         text=True,
+        env={"PATH": os.environ["PATH"]},  # no path of ours, where the stand-in is
     ).stdout
 
 

@@ -240,13 +240,16 @@ class Store:
 
     def inputs(self, execution_id: int) -> dict[str, list[Artifact]]:
         """The artifacts that an execution was given, by key."""
-        return self._by_key(execution_id, _READ)
+        return self.artifacts_by_key(execution_id, _READ)
 
     def outputs(self, execution_id: int) -> dict[str, list[Artifact]]:
         """The artifacts that an execution published, by key."""
-        return self._by_key(execution_id, _WRITTEN)
+        return self.artifacts_by_key(execution_id, _WRITTEN)
 
-    def _by_key(self, execution_id: int, types: Collection[EventType]) -> dict[str, list[Artifact]]:
+    def artifacts_by_key(
+        self, execution_id: int, types: Collection[EventType]
+    ) -> dict[str, list[Artifact]]:
+        """The artifacts of one execution's events of these types, by key."""
         wanted = queries.events_of(execution_id, types)
         with self._database.connect_to_read() as connection:
             events = load.events(connection, wanted)

@@ -18,7 +18,7 @@ from stoker.artifacts import PropertyType, PropertyValue
 
 COLUMNS = ("int_value", "double_value", "string_value", "proto_value", "bool_value")
 
-_STRUCT_PREFIX = "mlmd-struct::"
+STRUCT_PREFIX = "mlmd-struct::"
 _WRAPPED = "__value__"
 _EXACT = 2**53  # Struct keeps numbers as doubles
 _KINDS: dict[type, PropertyType] = {
@@ -53,7 +53,7 @@ def encode(name: str, value: Any, kind: PropertyType | None = None) -> dict[str,
 def decode(row: Any) -> PropertyValue:
     """The value in a row that has MLMD's property columns."""
     if row.string_value is not None:
-        struct = row.string_value.startswith(_STRUCT_PREFIX)
+        struct = row.string_value.startswith(STRUCT_PREFIX)
         return _from_struct(row.string_value) if struct else str(row.string_value)
     if row.proto_value is not None:
         return _from_any(row.proto_value)
@@ -82,7 +82,7 @@ def _encode_as(name: str, value: Any, kind: PropertyType) -> dict[str, Any]:
             return {"int_value": int(value)}
         case PropertyType.FLOAT if math.isfinite(value):
             return {"double_value": float(value)}
-        case PropertyType.STRING if not value.startswith(_STRUCT_PREFIX):
+        case PropertyType.STRING if not value.startswith(STRUCT_PREFIX):
             return {"string_value": str(value)}
         case PropertyType.BOOLEAN:
             return {"bool_value": value}
@@ -98,7 +98,7 @@ def _to_struct(name: str, value: Any) -> str:
     for key, field in fields.items():
         _fill_value(struct.fields[str(key)], field, name)
     data = struct.SerializeToString(deterministic=True)
-    return _STRUCT_PREFIX + base64.b64encode(data).decode()
+    return STRUCT_PREFIX + base64.b64encode(data).decode()
 
 
 def _fill_value(target: Value, value: Any, name: str) -> None:
@@ -132,7 +132,7 @@ def _fill_value(target: Value, value: Any, name: str) -> None:
 
 
 def _from_struct(text: str) -> PropertyValue:
-    struct = Struct.FromString(base64.b64decode(text.removeprefix(_STRUCT_PREFIX)))
+    struct = Struct.FromString(base64.b64decode(text.removeprefix(STRUCT_PREFIX)))
     fields: dict[str, Any] = {key: _decode_value(value) for key, value in struct.fields.items()}
     value: PropertyValue = fields.get(_WRAPPED, fields)
     return value

@@ -38,7 +38,7 @@ def _add_type(
         )
     )
     if type_id is None:
-        type_id = _insert(connection, table, name=name, type_kind=kind)
+        type_id = insert_row(connection, table, name=name, type_kind=kind)
         if base_type:
             base = select(table.c.id).where(table.c.name == base_type).scalar_subquery()
             parent = insert(db.parent_type).values(type_id=type_id, parent_type_id=base)
@@ -58,7 +58,7 @@ def _declare(
                 f"The store knows {type_name}.{name} as {known[name].name}, and the pipeline "
                 f"declares it as {kind.name}. Give the property or the type another name."
             )
-    _insert_all(
+    insert_rows(
         connection,
         db.type_property,
         [
@@ -88,7 +88,7 @@ def add_properties(
             table.c.name.in_(list(properties)),
         )
     )
-    _insert_all(
+    insert_rows(
         connection,
         table,
         [
@@ -114,7 +114,7 @@ def add_context(connection: Connection, type_name: str, name: str) -> int:
     known = connection.scalar(
         select(table.c.id).where(table.c.type_id == type_id, table.c.name == name)
     )
-    return known or _insert(connection, table, type_id=type_id, name=name, **_make_times())
+    return known or insert_row(connection, table, type_id=type_id, name=name, **make_times())
 
 
 def add_run(connection: Connection, pipeline_name: str, run_id: str) -> int:
@@ -142,7 +142,7 @@ def add_links(
         linked = select(member).where(table.c.context_id == context, member.in_(members))
         known = set(connection.scalars(linked))
         new = [{"context_id": context, member.name: one} for one in members if one not in known]
-        _insert_all(connection, table, new)
+        insert_rows(connection, table, new)
 
 
 # Executions
@@ -154,10 +154,10 @@ def add_execution(
     """Insert a RUNNING execution whose id is new and not below `at_least`."""
     type_id = _add_type(connection, TypeKind.EXECUTION, type_name, base_type=base_type)
     highest = connection.scalar(select(func.max(db.execution.c.id))) or 0
-    values = {"type_id": type_id, "last_known_state": ExecutionState.RUNNING, **_make_times()}
+    values = {"type_id": type_id, "last_known_state": ExecutionState.RUNNING, **make_times()}
     if at_least > highest + 1:
         values["id"] = at_least
-    return _insert(connection, db.execution, **values)
+    return insert_row(connection, db.execution, **values)
 
 
 def get_state(connection: Connection, execution_id: int) -> ExecutionState:
@@ -202,8 +202,8 @@ def add_artifact(connection: Connection, artifact: Artifact, state: State) -> No
         _kinds(artifact),
         artifact.TYPE_ANNOTATION,
     )
-    artifact.id = _insert(
-        connection, db.artifact, type_id=type_id, uri=artifact.uri, state=state, **_make_times()
+    artifact.id = insert_row(
+        connection, db.artifact, type_id=type_id, uri=artifact.uri, state=state, **make_times()
     )
     artifact.state = state
     _add_artifact_properties(connection, artifact)
@@ -282,7 +282,7 @@ def add_events(
             if artifact.id not in besides:
                 paths[artifact.id] += [key, index]
     now = _now_ms()
-    _insert_all(
+    insert_rows(
         connection,
         db.event,
         [
@@ -299,14 +299,15 @@ def add_events(
         db.event.c.execution_id == execution_id, db.event.c.type == kind
     )
     steps = [
-        _step(event_id, step)
+        make_step(event_id, step)
         for event_id, artifact_id in connection.execute(made).all()
         for step in paths[artifact_id]
     ]
-    _insert_all(connection, db.event_path, steps)
+    insert_rows(connection, db.event_path, steps)
 
 
-def _step(event_id: int, step: str | int) -> dict[str, Any]:
+def make_step(event_id: int, step: str | int) -> dict[str, Any]:
+    """One step of the path of an event."""
     is_index = isinstance(step, int)
     return {
         "event_id": event_id,
@@ -333,17 +334,20 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _make_times() -> dict[str, int]:
+def make_times() -> dict[str, int]:
+    """When a row is made and changed: now."""
     now = _now_ms()
     return {"create_time_since_epoch": now, "last_update_time_since_epoch": now}
 
 
-def _insert(connection: Connection, table: Table, **values: Any) -> int:
+def insert_row(connection: Connection, table: Table, **values: Any) -> int:
+    """Insert one row, and return its id."""
     key = connection.execute(insert(table).values(**values)).inserted_primary_key
     assert key
     return int(key[0])
 
 
-def _insert_all(connection: Connection, table: Table, new: list[dict[str, Any]]) -> None:
+def insert_rows(connection: Connection, table: Table, new: list[dict[str, Any]]) -> None:
+    """Insert any number of rows, or none."""
     if new:
         connection.execute(insert(table), new)

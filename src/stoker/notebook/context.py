@@ -13,7 +13,7 @@ from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import MissingPart
 from stoker.launchers.processes import WarmProcesses
-from stoker.metadata.config import StoreConfig
+from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
 from stoker.metadata.records import SKIPPED, Execution
 from stoker.notebook.result import ExecutionResult, display
 from stoker.runner import run_step
@@ -37,7 +37,9 @@ class InteractiveContext:
     ) -> None:
         self.pipeline_name = pipeline_name or "interactive"
         self.pipeline_root = os.path.abspath(pipeline_root or tempfile.mkdtemp(prefix="stoker-"))
-        self.metadata_connection_config = metadata_connection_config
+        self.metadata_connection_config = metadata_connection_config or (
+            sqlite_metadata_connection_config(os.path.join(self.pipeline_root, "metadata.db"))
+        )
         self.beam_pipeline_args = list(beam_pipeline_args or ())
         self._executions: dict[Node, Execution] = {}
         """The components whose last run in this context ended well, or was left out."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from stoker.artifacts import Artifact
 from stoker.dsl.component import ChannelMap, Node
 from stoker.metadata.records import SKIPPED, Execution, ExecutionState
+from stoker.notebook.visualizations import get_registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -84,7 +85,16 @@ class _ArtifactView:
 
 
 def display(artifact: Artifact) -> None:
-    """Show an artifact at once."""
+    """Show an artifact at once, as was registered for its type."""
+    found = get_registry().get_visualization(artifact.type_name)
+    if found is None:
+        display_standard(artifact)
+    else:
+        found.display(artifact)
+
+
+def display_standard(artifact: Artifact) -> None:
+    """Show an artifact at once, with Stoker's own view."""
     ipython = sys.modules.get("IPython")
     if ipython and ipython.get_ipython():
         ipython.display.display(_ArtifactView(artifact))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a pipeline keeps its records."""
 
+from stoker.stand_ins.tfx.metadata import Metadata
 from stoker.stand_ins.tfx.missing import missing
 from stoker.metadata.config import (
     StoreConfig as ConnectionConfigType,

@@ -25,11 +25,6 @@ _CONTAINERS = (
 )
 _RUNNER = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
 _MYSQL = "Keep the store in a file: sqlite_metadata_connection_config(path)."
-_STORE = "Read the store with `from stoker.metadata.store import Store`."
-_MLMD = (
-    "Stoker writes ML Metadata's schema without it. Read the store with `from "
-    "stoker.metadata.store import Store`, or with ml-metadata in an environment of its own."
-)
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
 _CLOUD_TRAINING = (
     "Use Trainer and Pusher from tfx.components: Stoker trains on this machine, or with workers on "
@@ -57,8 +52,6 @@ NAMES: Advice = {
     "KubeflowDagRunnerConfig": _RUNNER,
     "KubeflowV2DagRunner": _RUNNER,
     "KubeflowV2DagRunnerConfig": _RUNNER,
-    "Metadata": _STORE,
-    "MetadataStore": _MLMD,
     "ModelValidator": _VALIDATED,
     "PairedExampleSkew": _VALIDATOR,
     "PipelineInfo": _DRIVERS,
@@ -82,7 +75,6 @@ EXTENSIONS: Advice = {
     "google_cloud_big_query": _BIG_QUERY,
 }
 MODULES: Advice = {
-    "ml_metadata.metadata_store": _MLMD,
     "tfx.components.example_gen.base_example_gen_executor": _OWN_EXAMPLE_GEN,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
     "tfx.components.example_gen.utils": _OWN_EXAMPLE_GEN,

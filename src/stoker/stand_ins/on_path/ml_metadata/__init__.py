@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pipeline files find as ML Metadata where it is not installed; a real one comes first."""
 
-from stoker.stand_ins.tfx.missing import missing
+from typing import Any
 
-__getattr__ = missing(__name__)
+from ml_metadata.version import __version__
+
+
+def __getattr__(name: str) -> Any:
+    """The rest when it is asked for: a pipeline file that names a message opens no store."""
+    import importlib
+
+    if name in ("errors", "metadata_store", "proto"):
+        return importlib.import_module(f"ml_metadata.{name}")
+    if name in ("ListOptions", "MetadataStore", "OrderByField", "downgrade_schema"):
+        return getattr(importlib.import_module("stoker.stand_ins.mlmd.store"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

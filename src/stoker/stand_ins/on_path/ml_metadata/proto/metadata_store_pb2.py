@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages that say where a store is."""
+"""ML Metadata's messages."""
 
-from stoker.dsl.proto.connection_config_pb2 import *
+from stoker.dsl.proto.metadata_store_pb2 import *
+from stoker.dsl.proto.metadata_store_pb2 import DESCRIPTOR

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The views of standard artifacts."""
+
+from stoker.notebook.visualizations import register_standard_visualizations

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cells of TFX's tutorials that look into the store and show what is in it."""
+
+import pytest
+from small_pipeline import TRAINER, make_examples, train
+from tfx import types
+from tfx.orchestration.experimental.interactive import standard_visualizations, visualizations
+from tfx.orchestration.metadata import Metadata
+from tfx.orchestration.portable.mlmd import execution_lib
+
+from stoker.metadata import sqlite_metadata_connection_config
+from stoker.metadata.store import Store
+from stoker.notebook.context import InteractiveContext
+
+
+@pytest.fixture
+def config(tmp_path):
+    found = sqlite_metadata_connection_config(tmp_path / "metadata.db")
+    with Store(found) as store:
+        store.begin_run("penguin", "run-1", properties={})
+        train(store, make_examples(store))
+    return found
+
+
+def latest_artifacts(metadata, pipeline_name, component_id):
+    context = metadata.store.get_context_by_type_and_name("node", f"{pipeline_name}.{component_id}")
+    executions = metadata.store.get_executions_by_context(context.id)
+    latest = max(executions, key=lambda one: one.last_update_time_since_epoch)
+    return execution_lib.get_output_artifacts(metadata, latest.id)
+
+
+def test_the_outputs_of_a_steps_latest_run_are_found(config):
+    with Metadata(config) as metadata:
+        outputs = latest_artifacts(metadata, "penguin", "Trainer")
+        [execution] = metadata.store.get_executions_by_type(TRAINER)
+        inputs = execution_lib.get_input_artifacts(metadata, execution.id)
+        assert execution_lib.is_execution_successful(execution)
+    [model] = outputs["model"]
+    assert (model.type_name, model.uri) == ("Model", "/pipeline/Trainer/model/2")
+    assert [one.type_name for one in inputs["examples"]] == ["Examples"]
+
+
+def test_the_store_is_open_in_its_block_alone(config):
+    handle = Metadata(config)
+    with pytest.raises(RuntimeError, match="with Metadata"):
+        handle.store.get_artifacts()
+
+
+def test_a_type_is_shown_as_was_registered(tmp_path, capsys):
+    class Picture(types.Artifact):
+        TYPE_NAME = "Picture"
+
+    class PictureVisualization(visualizations.ArtifactVisualization):
+        ARTIFACT_TYPE = Picture
+
+        def display(self, artifact):
+            print("a picture at", artifact.uri)
+
+    standard_visualizations.register_standard_visualizations()
+    visualizations.get_registry().register(PictureVisualization)
+    picture = Picture()
+    picture.uri = "/somewhere"
+    InteractiveContext(pipeline_root=str(tmp_path)).show(picture)
+    visualizations.get_registry().get_visualization("Picture").display(picture)
+    assert capsys.readouterr().out == "a picture at /somewhere\n" * 2
+
+
+def test_a_type_that_is_not_known_has_no_visualization():
+    assert visualizations.get_registry().get_visualization("Unheard") is None
+
+
+def test_a_contexts_store_can_be_opened_though_none_was_given(tmp_path):
+    context = InteractiveContext(pipeline_root=str(tmp_path))
+    with Metadata(context.metadata_connection_config) as metadata:
+        assert metadata.store.get_artifacts() == []
