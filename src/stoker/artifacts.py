@@ -113,7 +113,8 @@ class Artifact:
     """One output of a step: a URI, a type, and what is known about it."""
 
     TYPE_NAME: ClassVar[str | None] = None
-    TYPE_ANNOTATION: ClassVar[SystemType | None] = None
+    TYPE_ANNOTATION: ClassVar["SystemType | type[Artifact] | None"] = None
+    """A base type of MLMD's, or a class that has one."""
     PROPERTIES: ClassVar[dict[str, Property] | None] = None
     GATHERS_LOGS: ClassVar[bool] = False
     """Whether every attempt at a step adds to it, and the workers of an Estimator share it."""
@@ -152,6 +153,12 @@ class Artifact:
         """The name of the artifact's type in the store."""
         assert self.TYPE_NAME
         return self.TYPE_NAME
+
+    @classmethod
+    def system_type(cls) -> "SystemType | None":
+        """MLMD's base type of this type, if it has one."""
+        found = cls.TYPE_ANNOTATION
+        return found.system_type() if isinstance(found, type) else found
 
     def has_custom_property(self, key: str) -> bool:
         """Whether `key` was set as a custom property."""

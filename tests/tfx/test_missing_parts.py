@@ -15,9 +15,6 @@ NAMES = {
     "tfx.v1.proto.ExampleDiffConfig": "previous_statistics",
     "tfx.v1.dsl.placeholders.exec_property": "RuntimeParameter",
     "tfx.v1.dsl.components.BeamComponentParameter": "with_beam_pipeline_args",
-    "tfx.v1.extensions.google_cloud_ai_platform": "workers on Ray",
-    "tfx.extensions.google_cloud_ai_platform.trainer.executor.GenericExecutor": "workers on Ray",
-    "tfx.extensions.google_cloud_big_query.example_gen.component.BigQueryExampleGen": "Export",
     "tfx.v1.orchestration.experimental.KubeflowDagRunner": "LocalDagRunner",
     "tfx.v1.orchestration.experimental.KubeflowV2DagRunner": "LocalDagRunner",
     "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
@@ -63,15 +60,6 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
 def test_what_is_inside_a_missing_module_says_so_as_well(statement):
     with pytest.raises(MissingPart, match="not in this version"):
         exec(statement, {})
-
-
-def test_what_templates_import_and_do_not_use_can_be_imported():
-    from tfx.extensions.google_cloud_ai_platform.pusher import executor as pusher
-    from tfx.extensions.google_cloud_big_query.example_gen import component
-
-    with pytest.raises(MissingPart, match=r"pusher\.executor\.Executor is not in"):
-        pusher.Executor  # noqa: B018
-    assert not hasattr(component, "__wrapped__")
 
 
 def test_code_that_guards_its_import_goes_on():

@@ -12,6 +12,7 @@ from typing import IO, Any, Callable, Iterable, Iterator, Union
 
 __all__ = [
     "NotFoundError",
+    "PathType",
     "copy",
     "exists",
     "glob",

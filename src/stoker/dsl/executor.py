@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 
 from stoker.artifacts import Artifact
 from stoker.dsl.cells import file_of_cells
+from stoker.errors import MissingPart
 
 __all__ = [
     "Artifacts",
@@ -101,6 +102,10 @@ class ExecutorClassSpec:
     """
 
     executor_class: type[BaseExecutor] | Callable[..., Any] | str
+
+    def __post_init__(self) -> None:
+        if reason := getattr(self.executor_class, "MISSING_PART", ""):
+            raise MissingPart(reason)
 
     @property
     def class_path(self) -> str:

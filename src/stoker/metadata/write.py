@@ -200,7 +200,7 @@ def add_artifact(connection: Connection, artifact: Artifact, state: State) -> No
         TypeKind.ARTIFACT,
         artifact.type_name,
         _kinds(artifact),
-        artifact.TYPE_ANNOTATION,
+        artifact.system_type(),
     )
     artifact.id = insert_row(
         connection, db.artifact, type_id=type_id, uri=artifact.uri, state=state, **make_times()

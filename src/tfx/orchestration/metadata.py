@@ -2,10 +2,10 @@
 """Where a pipeline keeps its records."""
 
 from stoker.stand_ins.tfx.metadata import Metadata
-from stoker.stand_ins.tfx.missing import missing
+from stoker.stand_ins.tfx.missing import find_part
 from stoker.metadata.config import (
     StoreConfig as ConnectionConfigType,
     sqlite_metadata_connection_config,
 )
 
-__getattr__ = missing(__name__)
+__getattr__ = find_part(__name__)

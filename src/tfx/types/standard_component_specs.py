@@ -2,7 +2,7 @@
 """The tables of the standard steps, and the keys in them."""
 
 from stoker.stand_ins.tfx.component_keys import *
-from stoker.stand_ins.tfx.missing import missing
+from stoker.stand_ins.tfx.missing import find_part
 from stoker.components.bulk_inferrer import BulkInferrerSpec
 from stoker.components.evaluator import EvaluatorSpec
 from stoker.components.example_gen.component import FileBasedExampleGenSpec
@@ -15,4 +15,4 @@ from stoker.components.trainer.component import TrainerSpec
 from stoker.components.transform.component import TransformSpec
 from stoker.components.tuner.component import TunerSpec
 
-__getattr__ = missing(__name__)
+__getattr__ = find_part(__name__)

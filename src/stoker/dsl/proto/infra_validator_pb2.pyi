@@ -40,12 +40,86 @@ class LocalDockerConfig(_message.Message):
     def __init__(self, client_base_url: _Optional[str] = ..., client_api_version: _Optional[str] = ..., client_timeout_seconds: _Optional[int] = ...) -> None: ...
 
 class KubernetesConfig(_message.Message):
-    __slots__ = ("service_account_name", "active_deadline_seconds")
+    __slots__ = ("service_account_name", "active_deadline_seconds", "serving_pod_overrides")
     SERVICE_ACCOUNT_NAME_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_DEADLINE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    SERVING_POD_OVERRIDES_FIELD_NUMBER: _ClassVar[int]
     service_account_name: str
     active_deadline_seconds: int
-    def __init__(self, service_account_name: _Optional[str] = ..., active_deadline_seconds: _Optional[int] = ...) -> None: ...
+    serving_pod_overrides: PodOverrides
+    def __init__(self, service_account_name: _Optional[str] = ..., active_deadline_seconds: _Optional[int] = ..., serving_pod_overrides: _Optional[_Union[PodOverrides, _Mapping]] = ...) -> None: ...
+
+class PodOverrides(_message.Message):
+    __slots__ = ("annotations", "env", "resources")
+    class AnnotationsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ANNOTATIONS_FIELD_NUMBER: _ClassVar[int]
+    ENV_FIELD_NUMBER: _ClassVar[int]
+    RESOURCES_FIELD_NUMBER: _ClassVar[int]
+    annotations: _containers.ScalarMap[str, str]
+    env: _containers.RepeatedCompositeFieldContainer[EnvVar]
+    resources: Resources
+    def __init__(self, annotations: _Optional[_Mapping[str, str]] = ..., env: _Optional[_Iterable[_Union[EnvVar, _Mapping]]] = ..., resources: _Optional[_Union[Resources, _Mapping]] = ...) -> None: ...
+
+class Resources(_message.Message):
+    __slots__ = ("requests", "limits", "claims")
+    class RequestsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class LimitsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ClaimsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    CLAIMS_FIELD_NUMBER: _ClassVar[int]
+    requests: _containers.ScalarMap[str, str]
+    limits: _containers.ScalarMap[str, str]
+    claims: _containers.ScalarMap[str, str]
+    def __init__(self, requests: _Optional[_Mapping[str, str]] = ..., limits: _Optional[_Mapping[str, str]] = ..., claims: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class EnvVar(_message.Message):
+    __slots__ = ("name", "value", "value_from")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FROM_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: str
+    value_from: EnvVarSource
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., value_from: _Optional[_Union[EnvVarSource, _Mapping]] = ...) -> None: ...
+
+class EnvVarSource(_message.Message):
+    __slots__ = ("secret_key_ref",)
+    SECRET_KEY_REF_FIELD_NUMBER: _ClassVar[int]
+    secret_key_ref: SecretKeySelector
+    def __init__(self, secret_key_ref: _Optional[_Union[SecretKeySelector, _Mapping]] = ...) -> None: ...
+
+class SecretKeySelector(_message.Message):
+    __slots__ = ("name", "key")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    key: str
+    def __init__(self, name: _Optional[str] = ..., key: _Optional[str] = ...) -> None: ...
 
 class ValidationSpec(_message.Message):
     __slots__ = ("max_loading_time_seconds", "num_tries")

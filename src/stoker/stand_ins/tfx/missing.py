@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of TFX that are not here: where they were, and what to do instead.
 
-A module of the `tfx` package says `__getattr__ = missing(__name__)` for names that it lacks,
-`__getattr__ = missing_extension(__name__)` if it may be imported and has nothing, and `raise
+A module of the `tfx` package says `__getattr__ = find_part(__name__)`, or `raise
 missing_module(__name__)` if it is missing as a whole.
 """
 
+import importlib
+import importlib.util
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,12 +27,8 @@ _CONTAINERS = (
 )
 _RUNNER = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
 _MYSQL = "Keep the store in a file: sqlite_metadata_connection_config(path)."
+_STATES = "See how runs ended with `stoker runs`, or in the store's executions."
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
-_CLOUD_TRAINING = (
-    "Use Trainer and Pusher from tfx.components: Stoker trains on this machine, or with workers on "
-    "Ray, LocalDagRunner(OnRay()), and pushes to a file system."
-)
-_BIG_QUERY = "Export the table to CSV or TFRecord files, and read those with an ExampleGen."
 _OWN_EXAMPLE_GEN = (
     "Use CsvExampleGen or ImportExampleGen, or write a @component that makes Examples."
 )
@@ -41,12 +39,14 @@ NAMES: Advice = {
     "BeamComponentParameter": "Give the flags with .with_beam_pipeline_args([…]) on the step.",
     "ComponentInfo": _DRIVERS,
     "DistributionValidator": _VALIDATOR,
+    "DistributionValidatorConfig": _VALIDATOR,
     "DriverArgs": _DRIVERS,
     "ExampleDiff": _VALIDATOR,
     "ExampleDiffConfig": _VALIDATOR,
     "ExecutionDecision": _DRIVERS,
     "ExecutionInfo": _DRIVERS,
     "ExecutorContainerSpec": _CONTAINERS,
+    "FeatureComparator": _VALIDATOR,
     "ForEach": _FOR_EACH,
     "KubeflowDagRunner": _RUNNER,
     "KubeflowDagRunnerConfig": _RUNNER,
@@ -57,6 +57,7 @@ NAMES: Advice = {
     "PipelineInfo": _DRIVERS,
     "QueryBasedExampleGen": _OWN_EXAMPLE_GEN,
     "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
+    "RunState": _STATES,
     "TemplatedExecutorContainerSpec": _CONTAINERS,
     "create_container_component": _CONTAINERS,
     "get_default_kubeflow_metadata_config": _RUNNER,
@@ -70,10 +71,6 @@ PLACEHOLDERS: Advice = dict.fromkeys(
     _PLACEHOLDERS,
 )
 """Apart from the others, since some are everyday words."""
-EXTENSIONS: Advice = {
-    "google_cloud_ai_platform": _CLOUD_TRAINING,
-    "google_cloud_big_query": _BIG_QUERY,
-}
 MODULES: Advice = {
     "tfx.components.example_gen.base_example_gen_executor": _OWN_EXAMPLE_GEN,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
@@ -85,32 +82,28 @@ MODULES: Advice = {
     "tfx.dsl.components.base.base_driver": _DRIVERS,
     "tfx.orchestration.airflow": _RUNNER,
     "tfx.orchestration.kubeflow": _RUNNER,
-    "tfx.v1.extensions.google_cloud_ai_platform": _CLOUD_TRAINING,
-    "tfx.v1.extensions.google_cloud_big_query": _BIG_QUERY,
 }
 
 
-def missing(module_name: str, advice: Advice = NAMES) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that lacks the names in `advice`."""
+def find_part(module_name: str, advice: Advice = NAMES) -> Callable[[str], Any]:
+    """The `__getattr__` of a module of `tfx`: its submodules, and advice for names that it lacks.
+
+    A submodule is imported when it is asked for, so that `import tfx` is enough and costs nothing.
+    """
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name in advice:
             raise _missing_part(f"{module_name}.{name}", advice[name])
+        if not name.startswith("__") and _has_submodule(module_name, name):
+            return importlib.import_module(f"{module_name}.{name}")
         raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
 
     return __getattr__
 
 
-def missing_extension(module_name: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that TFX's templates import, whether they use it or not."""
-    (advice,) = (text for name, text in EXTENSIONS.items() if name in module_name.split("."))
-
-    def __getattr__(name: str) -> Any:  # noqa: N807
-        if name.startswith("__"):
-            raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
-        raise _missing_part(f"{module_name}.{name}", advice)
-
-    return __getattr__
+def _has_submodule(module_name: str, name: str) -> bool:
+    package = hasattr(sys.modules[module_name], "__path__")
+    return package and importlib.util.find_spec(f"{module_name}.{name}") is not None
 
 
 def missing_module(module_name: str) -> MissingPart:

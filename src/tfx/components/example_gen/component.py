@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An ExampleGen whose executor is chosen by the pipeline."""
 
-from stoker.stand_ins.tfx.missing import missing
+from stoker.stand_ins.tfx.missing import find_part
 from stoker.components.example_gen.component import FileBasedExampleGen
 
-__getattr__ = missing(__name__)
+__getattr__ = find_part(__name__)

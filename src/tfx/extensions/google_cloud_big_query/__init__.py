@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BigQuery: not in Stoker, which says so when a name is used."""
+"""BigQuery: names, for templates that mention them."""
 
-from stoker.stand_ins.tfx.missing import missing_extension
-from tfx.extensions.google_cloud_big_query import example_gen
+from stoker.stand_ins.tfx.missing import find_part
 
-__getattr__ = missing_extension(__name__)
+__getattr__ = find_part(__name__)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values that are known only when a pipeline runs."""
 
-from stoker.stand_ins.tfx.missing import PLACEHOLDERS, missing
+from stoker.stand_ins.tfx.missing import PLACEHOLDERS, find_part
 from stoker.dsl import logical_and, logical_not, logical_or
 
-__getattr__ = missing(__name__, PLACEHOLDERS)
+__getattr__ = find_part(__name__, PLACEHOLDERS)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serving on Google's AI Platform: not in Stoker."""
+"""Serving on AI Platform."""
 
-from stoker.stand_ins.tfx.missing import missing_extension
-from tfx.extensions.google_cloud_ai_platform.pusher import component, executor
+from stoker.stand_ins.tfx.missing import find_part
 
-__getattr__ = missing_extension(__name__)
+__getattr__ = find_part(__name__)

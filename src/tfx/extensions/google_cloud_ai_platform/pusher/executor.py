@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serving on Google's AI Platform: not in Stoker."""
+"""Serving on AI Platform."""
 
-from stoker.stand_ins.tfx.missing import missing_extension
-
-__getattr__ = missing_extension(__name__)
+from stoker.stand_ins.tfx.cloud import (
+    ENDPOINT_ARGS_KEY,
+    SERVING_ARGS_KEY,
+    PusherExecutor as Executor,
+)

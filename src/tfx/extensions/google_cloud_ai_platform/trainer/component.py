@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training on Google's AI Platform: not in Stoker."""
+"""Training on AI Platform."""
 
-from stoker.stand_ins.tfx.missing import missing_extension
-
-__getattr__ = missing_extension(__name__)
+from stoker.stand_ins.tfx.cloud import Trainer

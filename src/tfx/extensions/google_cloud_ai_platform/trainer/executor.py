@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training on Google's AI Platform: not in Stoker."""
+"""Training on AI Platform."""
 
-from stoker.stand_ins.tfx.missing import missing_extension
-
-__getattr__ = missing_extension(__name__)
+from stoker.stand_ins.tfx.cloud import (
+    ENABLE_UCAIP_KEY,
+    JOB_ID_KEY,
+    LABELS_KEY,
+    TRAINING_ARGS_KEY,
+    UCAIP_REGION_KEY,
+    GenericExecutor,
+    TrainerExecutor as Executor,
+)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examples from BigQuery: not in Stoker."""
+"""Examples from BigQuery."""
 
-from stoker.stand_ins.tfx.missing import missing_extension
-from tfx.extensions.google_cloud_big_query.example_gen import component
+from stoker.stand_ins.tfx.missing import find_part
 
-__getattr__ = missing_extension(__name__)
+__getattr__ = find_part(__name__)

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examples from BigQuery: not in Stoker."""
+"""Examples from BigQuery."""
 
-from stoker.stand_ins.tfx.missing import missing_extension
-
-__getattr__ = missing_extension(__name__)
+from stoker.stand_ins.tfx.cloud import BigQueryExampleGen

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a Resolver chooses, and values that are given when a pipeline runs."""
 
-from stoker.stand_ins.tfx.missing import missing
+from stoker.stand_ins.tfx.missing import find_part
 from stoker.components.resolver import (
     LatestArtifactStrategy,
     LatestBlessedModelStrategy,
@@ -10,4 +10,4 @@ from stoker.components.resolver import (
 )
 from stoker.dsl import RuntimeParameter
 
-__getattr__ = missing(__name__)
+__getattr__ = find_part(__name__)

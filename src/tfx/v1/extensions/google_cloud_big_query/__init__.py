@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BigQuery."""
+
+from stoker.stand_ins.tfx.missing import find_part
+from stoker.stand_ins.tfx.cloud import (
+    BIG_QUERY_SERVING_ARGS_KEY as PUSHER_SERVING_ARGS_KEY,
+    BigQueryExampleGen,
+    BigQueryPusher as Pusher,
+)
+
+__getattr__ = find_part(__name__)
