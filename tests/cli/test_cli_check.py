@@ -16,9 +16,9 @@ def messages(source):
 @pytest.mark.parametrize(
     ("source", "advice"),
     [
-        ("from tfx.components import ModelValidator", "Use Evaluator"),
-        ("from tfx import v1 as tfx\ntfx.components.ModelValidator(x=1)", "Use Evaluator"),
-        ("import tfx.components\ntfx.components.ModelValidator()", "Use Evaluator"),
+        ("from tfx.components import ExampleDiff", "previous_statistics"),
+        ("from tfx import v1 as tfx\ntfx.components.ExampleDiff(x=1)", "previous_statistics"),
+        ("import tfx.components\ntfx.components.ExampleDiff()", "previous_statistics"),
         ("from tfx.orchestration import kubeflow", "LocalDagRunner"),
         (
             "import tfx.v1 as tfx\ntfx.orchestration.experimental.KubeflowDagRunner",
@@ -34,9 +34,9 @@ def test_what_is_missing_is_told_with_its_advice(source, advice):
 
 def test_each_problem_has_its_line():
     (problem,) = find_problems(
-        ast.parse("from tfx import v1 as tfx\n\n\ntfx.components.ModelValidator()"), "file.py"
+        ast.parse("from tfx import v1 as tfx\n\n\ntfx.components.ExampleDiff()"), "file.py"
     )
-    assert str(problem).startswith("file.py:4: tfx.v1.components.ModelValidator is not")
+    assert str(problem).startswith("file.py:4: tfx.v1.components.ExampleDiff is not")
 
 
 def test_an_argument_that_a_component_does_not_have_is_told():
@@ -83,11 +83,11 @@ def test_the_penguin_example_is_supported_and_gets_keras_2(stoker, monkeypatch):
 
 def test_a_pipeline_is_checked_with_the_module_that_it_names(stoker, here):
     (here / "pipeline.py").write_text("import steps\nMODULE = 'module.py'\n")
-    (here / "steps.py").write_text("from tfx.components import ModelValidator\n")
+    (here / "steps.py").write_text("from tfx.components import ExampleDiff\n")
     (here / "module.py").write_text("import keras\n\ndef run_fn(fn_args):\n    raise SystemExit\n")
     result = stoker("check", "pipeline.py")
     assert result.code == 1
-    assert "steps.py:1: tfx.components.ModelValidator" in result.out
+    assert "steps.py:1: tfx.components.ExampleDiff" in result.out
     assert "module.py: Keras 3, because module.py:1 imports keras" in result.out
     assert "Files read: 3. Problems: 1." in result.out
 

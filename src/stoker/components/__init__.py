@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stoker.components.example_validator import ExampleValidator as ExampleValidator
     from stoker.components.importer import Importer as Importer
     from stoker.components.infra_validator import InfraValidator as InfraValidator
+    from stoker.components.model_validator import ModelValidator as ModelValidator
     from stoker.components.pusher import Pusher as Pusher
     from stoker.components.resolver import Resolver as Resolver
     from stoker.components.rewriter import Rewriter as Rewriter
@@ -44,6 +45,7 @@ STEPS = {
     "Importer": "importer",
     "InfraValidator": "infra_validator",
     "JsonExampleGen": "example_gen.component",
+    "ModelValidator": "model_validator",
     "ParquetExampleGen": "example_gen.component",
     "Pusher": "pusher",
     "Resolver": "resolver",

@@ -36,7 +36,7 @@ from stoker.evaluation.config import (
     with_defaults,
 )
 from stoker.evaluation.tfma import tfma_is_installed
-from stoker.models.blessing import give_verdict
+from stoker.models.blessing import bless_model
 
 _ENGINES = ("stoker", "tfma")
 _CUSTOM = ("custom_eval_shared_model", "custom_extractors")
@@ -195,8 +195,10 @@ class Executor(dsl.BaseExecutor):
         for line in summarize(read_metrics(evaluation.uri), validation):
             print(line, flush=True)
         if has_thresholds(given) and output_dict.get("blessing"):
-            _bless(
-                output_dict["blessing"][0], models, ok=bool(validation and validation.validation_ok)
+            bless_model(
+                output_dict["blessing"][0],
+                models,
+                blessed=bool(validation and validation.validation_ok),
             )
 
 
@@ -232,10 +234,3 @@ def _load_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..
     if not found:
         print(f"{file or dotted} defines neither {' nor '.join(_CUSTOM)}, and is not used.")
     return found
-
-
-def _bless(blessing: Artifact, models: Sequence[Artifact], *, ok: bool) -> None:
-    give_verdict(blessing, "BLESSED", blessed=ok)
-    for role, model in zip(("current_model", "baseline_model"), models, strict=False):
-        blessing.set_string_custom_property(role, model.uri)
-        blessing.set_int_custom_property(f"{role}_id", model.id)

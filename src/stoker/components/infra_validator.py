@@ -99,7 +99,7 @@ class Executor(dsl.BaseExecutor):
         )
         wanted = exec_properties.get("request_spec")
         asked = dsl.parse_message(wanted, infra_validator_pb2.RequestSpec())
-        requests = _make_requests(input_dict, folder, asked) if wanted else []
+        requests = make_requests_of(input_dict["examples"], folder, asked) if wanted else []
         server = choose_server(folder, limits.max_loading_time_seconds or _LOADING_SECONDS)
         num_tries = limits.num_tries or _NUM_TRIES
         blessed = False
@@ -117,14 +117,14 @@ class Executor(dsl.BaseExecutor):
             _stamp(folder, requests, blessing)
 
 
-def _make_requests(
-    input_dict: dsl.Artifacts, folder: str, asked: infra_validator_pb2.RequestSpec
+def make_requests_of(
+    artifacts: list[Artifact], folder: str, asked: infra_validator_pb2.RequestSpec
 ) -> "list[Request]":
     """The first examples of the split, for each signature that is to be called."""
     from stoker.data.tfrecord import read_records
     from stoker.models.model_servers import make_requests
 
-    (examples,) = input_dict["examples"]
+    (examples,) = artifacts
     assert isinstance(examples, Examples)
     split = asked.split_name or next(iter(examples.splits))
     files = matching_files(get_split_uri([examples], split))

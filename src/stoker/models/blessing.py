@@ -26,3 +26,11 @@ def give_verdict(blessing: Artifact, marker: Marker, *, blessed: bool) -> None:
     blessing.set_int_custom_property("blessed", int(blessed))
     name: str = marker if blessed else marker.replace("BLESSED", "NOT_BLESSED")
     Path(blessing.uri, name).touch()
+
+
+def bless_model(blessing: Artifact, models: Sequence[Artifact], *, blessed: bool) -> None:
+    """Give the verdict on a model, and say which it is, and which it was compared with."""
+    give_verdict(blessing, "BLESSED", blessed=blessed)
+    for role, model in zip(("current_model", "baseline_model"), models, strict=False):
+        blessing.set_string_custom_property(role, model.uri)
+        blessing.set_int_custom_property(f"{role}_id", model.id)

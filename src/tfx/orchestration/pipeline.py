@@ -2,3 +2,4 @@
 """Pipelines."""
 
 from stoker.dsl import Pipeline
+from stoker.stand_ins.tfx.pipeline_options import ExecutionMode

@@ -15,7 +15,6 @@ from stoker.errors import MissingPart
 
 Advice = Mapping[str, str]
 
-_VALIDATED = "Use Evaluator, with thresholds in its eval_config and a baseline_model."
 _VALIDATOR = (
     "Give ExampleValidator the statistics to compare with: previous_statistics, serving_statistics."
 )
@@ -52,7 +51,6 @@ NAMES: Advice = {
     "KubeflowDagRunnerConfig": _RUNNER,
     "KubeflowV2DagRunner": _RUNNER,
     "KubeflowV2DagRunnerConfig": _RUNNER,
-    "ModelValidator": _VALIDATED,
     "PairedExampleSkew": _VALIDATOR,
     "PipelineInfo": _DRIVERS,
     "QueryBasedExampleGen": _OWN_EXAMPLE_GEN,
@@ -75,7 +73,6 @@ MODULES: Advice = {
     "tfx.components.example_gen.base_example_gen_executor": _OWN_EXAMPLE_GEN,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
     "tfx.components.example_gen.utils": _OWN_EXAMPLE_GEN,
-    "tfx.components.model_validator": _VALIDATED,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
