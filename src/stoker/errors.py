@@ -14,6 +14,7 @@ Bad arguments are `ValueError` or `TypeError`, as everywhere in Python.
 """
 
 from stoker.any_python.failures import NothingWritten, StokerError
+from stoker.any_python.lines import escape_controls
 
 __all__ = [
     "BadData",
@@ -38,7 +39,7 @@ class StepFailed(StokerError):
         self.traceback = traceback
 
     def __str__(self) -> str:
-        return str(self.args[0])
+        return escape_controls(str(self.args[0]))
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows below the user's traceback: not the runner's own."""

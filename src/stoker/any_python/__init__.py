@@ -16,6 +16,7 @@ forking.py           forks that end with their parent and bring their errors hom
 launcher_link.py     how a worker is asked for, and how it answers
 failures.py          what went wrong, with the user's own traceback
 flags.py             the program's absl flags in its workers
+lines.py             lines of our own, without what would steer a terminal
 logs.py              what libraries log and nobody wants to read
 
 Only in another interpreter:

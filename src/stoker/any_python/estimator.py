@@ -24,6 +24,7 @@ from .failures import NothingWritten
 from .fn_args import FnArgs
 from .io_utils import copy_dir
 from .layout import eval_model_dir, serving_model_dir
+from .lines import say
 
 _LAST_EXPORT_DONE = "last_export_done"
 _PATIENCE_SECONDS = 600.0
@@ -56,7 +57,7 @@ def train_estimator(
     training.check()
     training.run(mark=os.path.join(run_dir, _LAST_EXPORT_DONE))
     if not training.estimator.config.is_chief:
-        print(f"This is the {training.role}: the chief writes the model.", flush=True)
+        say(f"This is the {training.role}: the chief writes the model.")
         return
     eval_model = export_eval_savedmodel(
         estimator=training.estimator,
@@ -121,7 +122,7 @@ class _Training:
         eval_spec = self.eval_spec._replace(exporters=(_MarkingExporter(exporter, mark),))
         try:
             while not self._train_and_evaluate(eval_spec):
-                print("The chief has deleted the checkpoint being evaluated: on to the newest.")
+                say("The chief has deleted the checkpoint being evaluated: on to the newest.")
         except ValueError as error:
             if _is_from_warm_start(error):
                 raise _explain_other_shape(error) from error
@@ -159,7 +160,7 @@ class _Training:
                 "steps."
             )
         if len(times) > 1:
-            print(f"{exporter.name!r} exported {len(times)} models: the last one is published.")
+            say(f"{exporter.name!r} exported {len(times)} models: the last one is published.")
         return os.path.join(folder, times[-1])
 
 
@@ -198,7 +199,7 @@ def _explain_other_shape(error: ValueError) -> ValueError:
 def _wait_for(mark: str, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     if not os.path.exists(mark):
-        print("The training is done; the chief waits for the evaluator's export.", flush=True)
+        say("The training is done; the chief waits for the evaluator's export.")
     while not os.path.exists(mark):
         if time.monotonic() > deadline:
             raise NothingWritten(

@@ -7,11 +7,16 @@ import os
 import sys
 import traceback
 
+from .lines import escape_controls
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class StokerError(Exception):
     """The base of every error that a failed run raises."""
+
+    def __str__(self) -> str:
+        return escape_controls(super().__str__())  # it may quote data
 
 
 class NothingWritten(StokerError):

@@ -86,4 +86,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _say(message: str) -> None:
-    click.echo(f"stoker: {message}", err=True)
+    from stoker.cli.printing import print_line  # light commands do without it
+
+    print_line(f"stoker: {message}", error=True)

@@ -4,7 +4,7 @@
 import click
 
 from stoker.cli.options import json_option
-from stoker.cli.printing import print_answer
+from stoker.cli.printing import print_answer, print_line
 from stoker.launchers.interpreters.venvs import RECIPES, Venv, create, list_venvs, remove
 from stoker.views.table import Table, readable_path
 
@@ -21,8 +21,8 @@ def env() -> None:
 @click.argument("name", type=click.Choice(list(RECIPES)))
 def create_one(name: str) -> int:
     """Create the environment NAME from the package index, unless it exists already."""
-    python = create(RECIPES[name], lambda line: click.echo(line, err=True))
-    click.echo(f"{name} is ready: {readable_path(python)}")
+    python = create(RECIPES[name], lambda line: print_line(line, error=True))
+    print_line(f"{name} is ready: {readable_path(python)}")
     return 0
 
 
@@ -55,7 +55,7 @@ def remove_one(name: str) -> int:
     """Remove the environment NAME."""
     if not remove(name):
         raise click.UsageError(f"There is no environment {name!r}; stoker env list shows them.")
-    click.echo(f"{name} is removed.")
+    print_line(f"{name} is removed.")
     return 0
 
 

@@ -14,7 +14,6 @@ import click
 from sqlalchemy.exc import ArgumentError
 
 from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
-from stoker.metadata.masking import mask_secrets
 from stoker.metadata.store import Store
 
 _FILE = "metadata.db"
@@ -68,8 +67,7 @@ def open_store(config: StoreConfig) -> Store:
     try:
         return Store(config)
     except (ArgumentError, ModuleNotFoundError) as error:  # no such database, or no driver for it
-        reason = mask_secrets(str(error))
-        raise click.UsageError(f"The store {config.place} cannot be opened: {reason}") from error
+        raise click.UsageError(f"The store {config.place} cannot be opened: {error}") from error
 
 
 def find_store(root: str, place: str | None) -> StoreConfig:

@@ -10,6 +10,7 @@ from types import TracebackType
 import click
 
 from stoker.cli.options import fresh_option, names_and_values
+from stoker.cli.printing import print_line
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.on_ray import OnRay
@@ -97,7 +98,7 @@ def _run_as_main(path: str, shown: str) -> int:
         if line := _line_that_we_refused(error, path):
             raise ValueError(f"{shown}:{line}: {error}") from error
         own = _from_file_on(error.__traceback__, path)
-        click.echo("".join(traceback.format_exception(type(error), error, own)), err=True)
+        print_line("".join(traceback.format_exception(type(error), error, own)), error=True)
         raise ValueError(f"{shown} failed: {type(error).__name__}: {error}") from error
     return 0
 

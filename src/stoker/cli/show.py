@@ -18,7 +18,7 @@ from stoker.cli.lookup import (
     unknown_node,
 )
 from stoker.cli.options import json_option, with_store
-from stoker.cli.printing import print_answer, readable_duration, readable_time
+from stoker.cli.printing import print_answer, print_line, readable_duration, readable_time
 from stoker.metadata.masking import mask_secrets
 from stoker.metadata.records import Execution, PipelineRun
 from stoker.metadata.store import Store
@@ -54,7 +54,7 @@ def show(store: Store, what: str, page: str | None, as_json: bool) -> int:
     if page:
         artifact = find_artifact(store, what)
         Path(page).write_text(html_page(artifact), encoding="utf-8")
-        click.echo(f"{page} shows {artifact.type_name} {artifact.id}.")
+        print_line(f"{page} shows {artifact.type_name} {artifact.id}.")
         return 0
     record, parts = _describe(store, what)
     print_answer(record, *parts, as_json=as_json)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
+from stoker.any_python.lines import say
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -107,7 +108,7 @@ class Executor(dsl.BaseExecutor):
         ((output,),) = output_dict.values()
         blessings = input_dict.get("model_blessing")
         if blessings is not None and not is_blessed(blessings, "BLESSED"):
-            print("The model is not blessed: there are no predictions.")
+            say("The model is not blessed: there are no predictions.")
             output.set_int_custom_property("inferred", 0)
             return
         splits = _find_files(input_dict["examples"], exec_properties)

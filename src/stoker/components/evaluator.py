@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import stoker.stand_ins.provide  # noqa: F401 - pipelines name what an installed TFMA lacks
 from stoker import dsl
 from stoker.any_python.layout import eval_model_path, serving_model_path
+from stoker.any_python.lines import say
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -193,7 +194,7 @@ class Executor(dsl.BaseExecutor):
         ).run(exec_properties.get("engine"), _load_functions(exec_properties))
         validation = read_validation(evaluation.uri)
         for line in summarize(read_metrics(evaluation.uri), validation):
-            print(line, flush=True)
+            say(line)
         if has_thresholds(given) and output_dict.get("blessing"):
             bless_model(
                 output_dict["blessing"][0],
@@ -232,5 +233,5 @@ def _load_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..
     module = load_module_file(file) if file else importlib.import_module(str(dotted))
     found = {name: getattr(module, name) for name in _CUSTOM if hasattr(module, name)}
     if not found:
-        print(f"{file or dotted} defines neither {' nor '.join(_CUSTOM)}, and is not used.")
+        say(f"{file or dotted} defines neither {' nor '.join(_CUSTOM)}, and is not used.")
     return found

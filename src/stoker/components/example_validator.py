@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import only_file
+from stoker.any_python.lines import say
 from stoker.artifacts import Artifact, ExampleAnomalies, ExampleStatistics, Schema
 from stoker.errors import BadData
 
@@ -100,7 +101,7 @@ class Executor(dsl.BaseExecutor):
                 f"The examples are not as the schema says:\n{summary}\n"
                 "Correct the data or the schema, or leave out fail_on_anomalies."
             )
-        print(summary, flush=True)
+        say(summary)
 
 
 def _find(

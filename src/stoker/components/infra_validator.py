@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
+from stoker.any_python.lines import say
 from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
 from stoker.data.input_files import matching_files
 from stoker.dsl.proto import infra_validator_pb2
@@ -107,9 +108,9 @@ class Executor(dsl.BaseExecutor):
             try:
                 server.try_model(requests)
             except Unservable as error:
-                print(f"{server} could not serve the model, try {attempt} of {num_tries}: {error}")
+                say(f"{server} could not serve the model, try {attempt} of {num_tries}: {error}")
             else:
-                print(f"{server} has loaded the model and answered {len(requests)} requests.")
+                say(f"{server} has loaded the model and answered {len(requests)} requests.")
                 blessed = True
                 break
         give_verdict(blessing, "INFRA_BLESSED", blessed=blessed)

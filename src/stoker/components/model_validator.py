@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
+from stoker.any_python.lines import say
 from stoker.artifacts import Examples, Model, ModelBlessing
 from stoker.components.infra_validator import make_requests_of
 from stoker.dsl.proto import infra_validator_pb2
@@ -68,8 +69,8 @@ class Executor(dsl.BaseExecutor):
             requests = make_requests_of(input_dict["examples"], folder, asked)
             server.try_model(requests)
         except Unservable as error:
-            print(f"{server} could not serve the model: {error}")
+            say(f"{server} could not serve the model: {error}")
             bless_model(blessing, [model], blessed=False)
         else:
-            print(f"{server} has answered {len(requests)} requests. Thresholds are Evaluator's.")
+            say(f"{server} has answered {len(requests)} requests. Thresholds are Evaluator's.")
             bless_model(blessing, [model], blessed=True)

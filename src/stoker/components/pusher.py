@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
+from stoker.any_python.lines import say
 from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
 from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.models.blessing import Marker, is_blessed
@@ -96,7 +97,7 @@ class Executor(dsl.BaseExecutor):
         """Push the model if it is blessed; keep a copy of it as the output."""
         (pushed_model,) = output_dict["pushed_model"]
         if not self.CheckBlessing(input_dict):
-            print("The model is not blessed: it is not pushed.")
+            say("The model is not blessed: it is not pushed.")
             self._MarkNotPushed(pushed_model)
             return
         base_directory = _base_directory(exec_properties.get("push_destination"))
@@ -105,7 +106,7 @@ class Executor(dsl.BaseExecutor):
         shutil.copytree(model_path, pushed_model.uri, dirs_exist_ok=True)
         version = push(model_path, base_directory)
         destination = os.path.join(base_directory, str(version))
-        print(f"The model is pushed to {destination}.")
+        say(f"The model is pushed to {destination}.")
         self._MarkPushed(pushed_model, destination, str(version))
 
     def CheckBlessing(self, input_dict: dsl.Artifacts) -> bool:

@@ -16,7 +16,6 @@ import hashlib
 import itertools
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -24,6 +23,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from stoker.any_python.lines import say
 from stoker.data.column_file import (
     BLOCK_ROWS,
     ColumnFile,
@@ -94,7 +94,7 @@ class Columns:
             return read(self.files[shard])
 
     def _rebuild(self, shard: int, damage: DamagedColumns) -> None:
-        _say(f"{damage}. It is rebuilt from {self.shards[shard]}.")
+        say(f"{damage}. It is rebuilt from {self.shards[shard]}.", error=True)
         if self._cache_dir:
             self.files[shard] = _decode_shard(self.shards[shard], self._cache_dir)
             return
@@ -117,7 +117,7 @@ def read_columns(
             try:
                 file = _decode_shard(shard, cache_dir)
             except _NoRoom as error:
-                _say(str(error))
+                say(error, error=True)
         if file is None:
             return None
         files.append(file)
@@ -150,7 +150,7 @@ def _find_columns(shard: str, cache_dir: str | None) -> ColumnFile | None:
         try:
             return ColumnFile(path, shard)
         except DamagedColumns as damage:
-            _say(f"{damage}. It is not used.")
+            say(f"{damage}. It is not used.", error=True)
     return None
 
 
@@ -179,7 +179,3 @@ def _decode_records(shard: str) -> Iterator[pa.RecordBatch]:
 def _num_records(shard: str) -> int:
     file = _find_columns(shard, None)
     return file.num_rows if file else sum(1 for _ in read_records(shard))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -31,6 +31,7 @@ from stoker.dsl.channel import Channel
 from stoker.dsl.conditions import Placeholder, Published, conditions_here
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter, names_in, substitute
+from stoker.metadata.masking import mask_item
 from stoker.metadata.records import BaseType
 from stoker.task import Workers
 
@@ -167,7 +168,8 @@ class ComponentSpec:
         origin = typing.get_origin(wanted) or wanted
         if isinstance(origin, type) and not _is_a(value, origin):
             raise TypeError(
-                f"{self._name}: {key!r} takes {getattr(wanted, '__name__', wanted)}, got {value!r}."
+                f"{self._name}: {key!r} takes {getattr(wanted, '__name__', wanted)}, got "
+                f"{mask_item(key, value)!r}."
             )
         return value
 
@@ -179,7 +181,8 @@ class ComponentSpec:
                 raise TypeError(f"{self._name}: {key!r} takes {name}, got {value.DESCRIPTOR.name}.")
             return _message_to_json(value)
         if not isinstance(value, dict | str):
-            raise TypeError(f"{self._name}: {key!r} takes {name} or a dict, got {value!r}.")
+            got = mask_item(key, value)
+            raise TypeError(f"{self._name}: {key!r} takes {name} or a dict, got {got!r}.")
         record = json.loads(value) if isinstance(value, str) else dict(value)
         for field in wanted.DESCRIPTOR.fields:
             if field.is_repeated and isinstance(record.get(field.name), str):

@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from stoker.metadata.masking import mask_item
+
 __all__ = ["RuntimeParameter", "names_in", "substitute"]
 
 _TYPES = (int, float, bool, str)
@@ -26,8 +28,8 @@ class RuntimeParameter:
             )
         if ptype and default is not None and not _fits(default, ptype):
             raise TypeError(
-                f"RuntimeParameter {name!r}: the default {default!r} is not of type "
-                f"{ptype.__name__}."
+                f"RuntimeParameter {name!r}: the default {mask_item(name, default)!r} is not of "
+                f"type {ptype.__name__}."
             )
         self.name = name
         self.ptype = ptype
@@ -60,7 +62,8 @@ class RuntimeParameter:
     def _check(self, value: Any) -> Any:
         if self.ptype and not _fits(value, self.ptype):
             raise ValueError(
-                f"The runtime parameter {self.name!r} takes {self.ptype.__name__}, got {value!r}."
+                f"The runtime parameter {self.name!r} takes {self.ptype.__name__}, got "
+                f"{mask_item(self.name, value)!r}."
             )
         return value
 

@@ -36,6 +36,7 @@ from stoker.launchers.interpreters.finding import scrub
 from stoker.launchers.resources import find_free_addresses, share_resources
 from stoker.launchers.step_log import StepLog
 from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
+from stoker.metadata.masking import KnownSecrets, StreamMask, environment, find_secrets
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 from stoker.user_code.fn_args import get_trainer_fn_args
 
@@ -100,7 +101,8 @@ class Processes:
         request = _request_for_another_python(task) if elsewhere else task.to_json()
         server = _ForkServer(task.needs) if elsewhere else self._take_fork_server(task.needs)
         try:
-            with _Worker(server, request, task.log_file, watcher) as worker:
+            secrets = _find_secrets(task)
+            with _Worker(server, request, task.log_file, watcher, secrets) as worker:
                 yield worker
         finally:
             if elsewhere or not self._fork:
@@ -160,6 +162,13 @@ def _request_for_another_python(task: Task) -> str:
     record["fn_args"] = dict(vars(fn_args))
     del record["fn_args"]["data_accessor"]  # functions, which are made anew there
     return json.dumps(record)
+
+
+def _find_secrets(task: Task) -> KnownSecrets:
+    """What a task is given, and nothing that it prints should quote."""
+    return find_secrets(
+        environment(), task.parameters, task.argv, task.flags or {}, task.beam_pipeline_args
+    )
 
 
 def _is_the_users(path: str) -> bool:
@@ -238,12 +247,21 @@ def _surroundings() -> tuple[str, dict[str, str]]:
 class _Worker:
     """A worker process, seen from the runner."""
 
-    def __init__(self, server: _ForkServer, request: str, log_file: str, watcher: Watcher) -> None:
+    def __init__(
+        self,
+        server: _ForkServer,
+        request: str,
+        log_file: str,
+        watcher: Watcher,
+        secrets: KnownSecrets,
+    ) -> None:
         self._server = server
         self._watcher = watcher
         self._outcome: Outcome | None = None
         self.heard: Callable[[Outcome], None] = lambda _: None
         """Called as soon as there is an outcome; a member of a worker group stays after that."""
+        self._secrets = secrets
+        self._masks = {error: StreamMask(secrets) for error in (False, True)}
         self._unread: list[bytes] = []
         self._exit = b""
         self._channel, theirs = socket.socketpair()
@@ -254,8 +272,8 @@ class _Worker:
         self._read: dict[int, Callable[[bytes], None]] = {
             self._channel.fileno(): self._hear,
             exit_read: self._note_exit,
-            out_read: lambda data: self._show(data, error=False),
-            err_read: lambda data: self._show(data, error=True),
+            out_read: lambda data: self._show(self._masks[False].feed(data), error=False),
+            err_read: lambda data: self._show(self._masks[True].feed(data), error=True),
         }
         self._log = StepLog(log_file, watcher)
         try:
@@ -281,6 +299,8 @@ class _Worker:
         # The process is gone; what it wrote last may still be on its way to us.
         while self._read_ready(0):
             pass
+        for error, mask in self._masks.items():
+            self._show(mask.end(), error=error)
         return self._outcome or Outcome(failure=self._death())
 
     def kill(self) -> None:
@@ -325,15 +345,19 @@ class _Worker:
                 self._outcome = Outcome.from_json(message["outcome"])
                 self.heard(self._outcome)
             else:
-                self._log.write_event(message["event"])
-                self._watcher.event(message["event"])
+                event = message["event"]
+                if "text" in event:
+                    event["text"] = self._secrets.mask(event["text"])
+                self._log.write_event(event)
+                self._watcher.event(event)
 
     def _note_exit(self, data: bytes) -> None:
         self._exit += data
 
     def _show(self, data: bytes, *, error: bool) -> None:
-        self._log.write(data)
-        self._watcher.output(data, error=error)
+        if data:
+            self._log.write(data)
+            self._watcher.output(data, error=error)
 
     def _death(self) -> Failure:
         """Why there is no outcome: the worker was killed, or the fork server never came up."""

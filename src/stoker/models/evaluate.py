@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stoker.any_python.lines import say
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.evaluation.chosen_engine import ChosenEngine, choose_engine
 from stoker.evaluation.compiled import Compiled, read_compiled
@@ -46,7 +47,7 @@ class Evaluation:
             only_tfma=f"a use for {' and '.join(custom)}" if custom else hidden,
             compiled=compiled,
         )
-        print(f"Evaluator {choice}.", flush=True)
+        say(f"Evaluator {choice}.")
         if choice.plan is not None:
             self._measure(choice)
             return
@@ -68,10 +69,9 @@ class Evaluation:
     def _measure(self, choice: ChosenEngine) -> None:
         assert choice.plan
         if choice.left_out:
-            print(
+            say(
                 f"Left out, because only TFMA has them: {', '.join(choice.left_out)}, which the "
                 "model was compiled with. To have them: pip install 'stoker[evaluator]'.",
-                flush=True,
             )
         measured = measure(choice.plan, score_batches(self.config, self.models, self.files))
         write_evaluation(

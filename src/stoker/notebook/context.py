@@ -7,6 +7,7 @@ import tempfile
 import weakref
 from typing import Any, NoReturn
 
+from stoker.any_python.lines import say
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
@@ -47,7 +48,7 @@ class InteractiveContext:
         self._launcher = WarmProcesses()
         weakref.finalize(self, self._launcher.end)
         if not pipeline_root:
-            print(
+            say(
                 f"Outputs go to {self.pipeline_root}. Keep them elsewhere, and the cache with "
                 "them: InteractiveContext(pipeline_root=…)."
             )

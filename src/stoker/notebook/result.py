@@ -7,6 +7,7 @@ HTML in a notebook, text in a terminal.
 import sys
 from dataclasses import dataclass
 
+from stoker.any_python.lines import say
 from stoker.artifacts import Artifact
 from stoker.dsl.component import ChannelMap, Node
 from stoker.metadata.records import SKIPPED, Execution, ExecutionState
@@ -99,4 +100,4 @@ def display_standard(artifact: Artifact) -> None:
     if ipython and ipython.get_ipython():
         ipython.display.display(_ArtifactView(artifact))
     else:
-        print(_ArtifactView(artifact))
+        say(_ArtifactView(artifact))

@@ -17,7 +17,9 @@ import time
 from collections.abc import Mapping
 from typing import IO, Any
 
+from stoker.any_python.lines import escape_controls
 from stoker.launchers.step_log import describe_event
+from stoker.metadata.masking import KnownSecrets
 
 Record = Mapping[str, Any]
 
@@ -32,13 +34,15 @@ class Console:
     """What the user sees of a run: the workers' output, and how far they are.
 
     On a terminal, one live line stays below everything else; elsewhere, a plain line now and then.
-    Its methods may be called from several threads.
+    What a worker prints passes as it is; lines of the runner's own quote no control characters and
+    none of the `secrets`. Its methods may be called from several threads.
     """
 
     def __init__(self, out: IO[str] | None = None, err: IO[str] | None = None) -> None:
         self._out = _Screen(sys.stdout if out is None else out)
         self._err = _Screen(sys.stderr if err is None else err)
         self._live = self._err.is_terminal
+        self.secrets = KnownSecrets()
         self._lock = threading.Lock()
         self._record: Record | None = None
         self._drawn = 0
@@ -104,7 +108,8 @@ class Console:
     def _print(self, text: str) -> None:
         self._clear()
         self._end_half_line()
-        self._err.write(f"{text}\n".encode(errors="backslashreplace"))
+        line = escape_controls(self.secrets.mask(text))
+        self._err.write(f"{line}\n".encode())
 
     def _clear(self) -> None:
         """Take the live line off the screen, also where a narrower window has broken it in two."""
@@ -121,8 +126,9 @@ class Console:
             if now - self._half_line_since < _HALF_LINE_SECONDS:
                 return  # the rest of the user's line may follow at once
             self._end_half_line()
-        line = live_line(self._record, self._err.width() - 1)
-        self._err.write(line.encode(errors="backslashreplace"))
+        width = self._err.width() - 1
+        line = escape_controls(live_line(self._record, width))[:width]
+        self._err.write(line.encode())
         self._drawn, self._drawn_at = len(line), now
 
     def _end_half_line(self) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.dsl.component import Node
 from stoker.errors import StoreError
+from stoker.metadata.masking import KnownSecrets
 from stoker.metadata.records import SKIPPED, EventType, ExecutionState
 from stoker.storage.manifest import seal
 from stoker.storage.root import Root, manifest_file, output_dir
@@ -31,6 +32,8 @@ class ExecutionRecorder:
     pipeline_name: str
     run_id: str
     node: Node
+    secrets: KnownSecrets
+    """What no text that is recorded may quote."""
     id: int = 0
     outputs: ArtifactMap = field(default_factory=dict)
 
@@ -86,6 +89,7 @@ class ExecutionRecorder:
 
     def skip(self, why_not: str) -> None:
         """Record that the step is not run."""
+        why_not = self.secrets.mask(why_not)
         self.begin({}, {SKIPPED: why_not})
         self.store.close_execution(self.id, ExecutionState.CANCELED, f"Not run: {why_not}.")
 
@@ -102,7 +106,7 @@ class ExecutionRecorder:
                 self.store.close_execution(
                     self.id,
                     ExecutionState.CANCELED if stopped else ExecutionState.FAILED,
-                    "\n".join(filter(None, texts)),
+                    self.secrets.mask("\n".join(filter(None, texts))),
                 )
             except StoreError as unrecorded:  # the next run will close it
                 error.add_note(f"This could not be recorded: {unrecorded}")

@@ -29,7 +29,7 @@ from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StepFailed, StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.step_log import StepLog
-from stoker.metadata.masking import mask_secrets
+from stoker.metadata.masking import environment, find_secrets, mask_secrets
 from stoker.metadata.records import ExecutionState
 from stoker.runner import cache
 from stoker.runner.console import Console
@@ -88,6 +88,8 @@ def begin_run(
             import_paths=import_paths(),
             digest=FileDigests(root.digests_file),
         )
+        parameters = [plan.parameters for plan in plans.values()]
+        steps.keep_secret(environment(), sys.argv, given, parameters, pipeline.beam_pipeline_args)
         steps.close_dead_runs()
         store.begin_run(
             pipeline.pipeline_name,
@@ -130,6 +132,10 @@ class Steps:
     skipped: set[str] = field(default_factory=set)
     alone: bool = False
     """Whether only one step is run, those before it having had runs of their own."""
+
+    def keep_secret(self, *values: Any) -> None:
+        """Let nothing that the run prints or records quote the secrets in these values."""
+        self.console.secrets |= find_secrets(*values)
 
     def close_dead_runs(self) -> None:
         """Close what runs that died have left open; those whose lock is held are alive."""
@@ -195,7 +201,8 @@ class Steps:
         known = self.store.artifacts(type_name=artifact.type_name, uri=artifact.uri)
         digest = artifact.custom_properties["content_digest"]
         same = [old for old in known if old.custom_properties.get("content_digest") == digest]
-        with self._record(node, {}, substitute(node.exec_properties, given)) as execution:
+        parameters = mask_secrets(substitute(node.exec_properties, given))
+        with self._record(node, {}, parameters) as execution:
             if same and not node.reimport:
                 execution.refer_to({node.output_key: same[-1:]})
             else:
@@ -217,7 +224,7 @@ class Steps:
         if not any(found.values()):
             wanted = " and ".join(channel.type_name for channel in node.inputs.values())
             self.console.step(f"{node.id}: no {wanted} yet; the steps that want it go on without")
-        with self._record(node, {}, node.exec_properties) as execution:
+        with self._record(node, {}, mask_secrets(node.exec_properties)) as execution:
             execution.refer_to(found)
 
     def _find_candidates(self, node: Resolver, channel: Channel) -> list[Artifact]:
@@ -261,6 +268,7 @@ class Steps:
             parameters = node.spec.values(dict(self.options.parameters), self._get_all)
         except (Absent, TypeError) as error:
             raise StepFailed(f"{node.id}: a parameter has no value that fits: {error}") from error
+        self.keep_secret(parameters)
         return replace(plan_step(node, parameters), needs=plan.needs)
 
     def _decide(self, node: BaseComponent, parts: Mapping[str, str]) -> cache.Hit | cache.Miss:
@@ -349,15 +357,16 @@ class Steps:
 
     def _tell_of(self, failure: Failure, node: Node, log_file: str) -> StepFailed:
         """The error to raise. The user's own traceback is shown first; the log has it as well."""
-        whole, message = (failure.traceback or failure.message).rstrip(), failure.message
+        message, traceback = map(self.console.secrets.mask, (failure.message, failure.traceback))
+        whole = (traceback or message).rstrip()
         log = StepLog(log_file, self.console)
         log.write(f"{whole}\n".encode(errors="backslashreplace"))
         log.close()
-        if failure.traceback:
+        if traceback:
             self.console.step(_shorten(whole, log_file))
             message = message.strip().partition("\n")[0]  # the rest of it has just been printed
         text = f"{node.id} failed: {failure.kind}: {_shorten(message, log_file)}\n{failure.hint}"
-        return StepFailed(text.rstrip(), _shorten(failure.traceback, log_file))
+        return StepFailed(text.rstrip(), _shorten(traceback, log_file))
 
     def _make_task(
         self,
@@ -440,6 +449,7 @@ class Steps:
             pipeline_name=self.pipeline.pipeline_name,
             run_id=self.run_id,
             node=node,
+            secrets=self.console.secrets,
         )
 
     @contextlib.contextmanager

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stoker.any_python.launcher_link import report
+from stoker.any_python.lines import say
 from stoker.user_code.fn_args import FnArgs
 
 if TYPE_CHECKING:  # they need NumPy, which those who only declare a pipeline do not
@@ -185,9 +186,9 @@ def log_metrics(step: int, metrics: Mapping[str, Any] | None = None, /, **named:
         _state.session.log_step(int(step), {**(metrics or {}), **named})
     elif not _state.fn_args and not _state.has_said_so:
         _state.has_said_so = True
-        print(
+        say(
             "stoker.log_metrics does nothing here: it reports from a run_fn that a Trainer runs.",
-            file=sys.stderr,
+            error=True,
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from stoker.any_python.lines import say
 from stoker.user_code.fn_args import FnArgs
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def warm_start(
     """
     if fn_args.base_model is None:
         report = WarmStart(None)
-        print(report, flush=True)
+        say(report)
         return report
     if not model.weights:
         raise ValueError(
@@ -76,7 +77,7 @@ def warm_start(
             f"{_list_few(old)}; this model has {_list_few(report.skipped)}. Is it of another "
             "architecture?"
         )
-    print(report, flush=True)
+    say(report)
     return report
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from stoker import artifacts
 from stoker.artifacts import Artifact
+from stoker.metadata.masking import mask_secrets
 from stoker.views import data_tables, model_tables, model_views
 from stoker.views.data_tables import Detail
 from stoker.views.markup import frame, heading, page, table_view
@@ -54,7 +55,9 @@ def preview(artifact: Artifact, detail: Detail = _IN_A_TERMINAL) -> list[Table]:
 
 def html_view(artifact: Artifact) -> str:
     """An artifact as a fragment of HTML that brings its style."""
-    return frame(heading(_title(artifact), readable_path(artifact.uri)) + _content(artifact))
+    return frame(
+        heading(_title(artifact), mask_secrets(readable_path(artifact.uri))) + _content(artifact)
+    )
 
 
 def html_page(artifact: Artifact) -> str:

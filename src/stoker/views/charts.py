@@ -3,10 +3,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from tensorflow_metadata.proto.v0 import statistics_pb2
 
+from stoker.views.markup import escape
 from stoker.views.table import readable_number
 
 _WIDTH, _HEIGHT = 320, 90

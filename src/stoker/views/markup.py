@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pieces that views are made of: a frame that brings its style, headings, tables, cards."""
 
+import html
 from collections.abc import Iterable, Mapping
-from html import escape
 
+from stoker.any_python.lines import escape_controls
 from stoker.views.style import PAGE_STYLE, STYLE
 from stoker.views.table import Table
 
@@ -14,6 +15,11 @@ class Html(str):
     """A cell that is HTML already; any other text is escaped."""
 
     __slots__ = ()
+
+
+def escape(text: str) -> str:
+    """Any text as HTML that shows it as it is."""
+    return html.escape(escape_controls(text))
 
 
 def frame(content: str) -> str:

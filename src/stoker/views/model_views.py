@@ -5,13 +5,21 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 
 from stoker.artifacts import Artifact
 from stoker.metadata.masking import mask_secrets
 from stoker.views.charts import curves_chart
 from stoker.views.data_tables import Detail
-from stoker.views.markup import Html, assign_colours, card, cards, key, legend, table_view
+from stoker.views.markup import (
+    Html,
+    assign_colours,
+    card,
+    cards,
+    escape,
+    key,
+    legend,
+    table_view,
+)
 from stoker.views.model_tables import (
     CURVE_COLUMNS,
     REPORTS,

@@ -7,7 +7,9 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
+
+from stoker.any_python.lines import escape_controls
 
 CELL_WIDTH = 40
 """How many characters of a long text a terminal shows."""
@@ -25,15 +27,28 @@ class Table:
         """This table as JSON."""
         return asdict(self)
 
+    def escape(self) -> Self:
+        """This table for a terminal: every cell on one line, and without control characters."""
+        return type(self)(
+            columns=[_escape_cell(name) for name in self.columns],
+            rows=[[_escape_cell(cell) for cell in row] for row in self.rows],
+            title=_escape_cell(self.title),
+        )
+
     def lines(self) -> Iterator[str]:
         """This table as plain text, its columns aligned."""
-        if self.title:
-            yield self.title
-        rows = [[name.upper() for name in self.columns], *self.rows]
+        table = self.escape()
+        if table.title:
+            yield table.title
+        rows = [[name.upper() for name in table.columns], *table.rows]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
             yield "  ".join(cells).rstrip()
+
+
+def _escape_cell(text: str) -> str:
+    return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def readable_size(num_bytes: int) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import stoker.transform
 from stoker import dsl
 from stoker.any_python.layout import only_file
+from stoker.any_python.lines import say
 from stoker.any_python.modules import load_dotted, load_function
 from stoker.artifacts import Artifact, ArtifactMap, Examples, get_split_uris
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
@@ -47,7 +48,7 @@ class Executor(dsl.BaseBeamExecutor):
         with Pool(choice.num_workers) as pool:
             traced = _trace(job)
             choice = choose_placement(beam_args, job.num_bytes, beam_only=beam_only(traced))
-            print(f"Transform {replace(choice, num_workers=pool.size)}.", flush=True)
+            say(f"Transform {replace(choice, num_workers=pool.size)}.")
             if choice.on_beam:
                 from stoker.transform.beam import run_on_beam
 

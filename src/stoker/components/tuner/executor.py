@@ -10,9 +10,11 @@ from stoker import dsl
 from stoker.any_python.forking import may_fork
 from stoker.any_python.launcher_link import report
 from stoker.any_python.layout import TUNER_RESULTS_FILE as TUNER_RESULTS_FILE
+from stoker.any_python.lines import say
 from stoker.artifacts import Artifact
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.errors import StepFailed
+from stoker.metadata.masking import KnownSecrets, environment, find_secrets
 from stoker.storage.locks import empty_dir
 from stoker.training.tuning.parallel import search_in_parallel
 from stoker.training.tuning.plot import page
@@ -44,7 +46,7 @@ class Executor(dsl.BaseExecutor):
         tune_args = dsl.parse_message(exec_properties.get("tune_args"), TuneArgs())
         watched = _search(job, max(1, tune_args.num_parallel_trials))
         if watched.search.best:
-            _write(watched, output_dict)
+            _write(watched, output_dict, find_secrets(environment(), exec_properties))
         try:
             check_outcome(watched)
         except StepFailed:
@@ -63,15 +65,16 @@ def _search(job: SearchJob, num_parallel_trials: int) -> Watched:
     return search_here(job)
 
 
-def _write(watched: Watched, output_dict: dsl.Artifacts) -> None:
+def _write(watched: Watched, output_dict: dsl.Artifacts, secrets: KnownSecrets) -> None:
     search = watched.search
     (best,) = watched.tuner.get_best_hyperparameters(1)
     config = json.dumps(best.get_config())
     _write_file(output_dict["best_hyperparameters"], BEST_HYPERPARAMETERS_FILE, config)
     results = output_dict.get("tuner_results") or []
-    _write_file(results, TUNER_RESULTS_FILE, json.dumps(rows(search)))
-    _write_file(results, PLOT_FILE, page(search))
-    print(table(search), file=sys.stderr, flush=True)
+    # A trial that failed is there with its error, which may quote anything.
+    _write_file(results, TUNER_RESULTS_FILE, secrets.mask_quoted(json.dumps(rows(search))))
+    _write_file(results, PLOT_FILE, secrets.mask_quoted(page(search)))
+    say(table(search), error=True)
 
 
 def _write_file(artifacts: list[Artifact], name: str, text: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stoker.any_python.lines import say
 from stoker.errors import RewriteFailed
 from stoker.models.rewriting.report import Report
 from stoker.models.rewriting.rewriter import (
@@ -135,5 +136,5 @@ def rewrite_all(saved_model: str, folders: Mapping[str, str], **how: Any) -> dic
     with leave_nothing_on_failure(folders.values()):
         for target, folder in folders.items():
             reports[target] = rewrite(saved_model, target, folder, **how)
-            print(f"{target}: {reports[target].summary()}", flush=True)
+            say(f"{target}: {reports[target].summary()}")
     return reports

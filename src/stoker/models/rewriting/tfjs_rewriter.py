@@ -12,12 +12,12 @@ import re
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 from typing import Any, NoReturn
 
 import numpy as np
 
+from stoker.any_python.lines import say
 from stoker.errors import RewriteFailed
 from stoker.launchers.interpreters.finding import scrub
 from stoker.launchers.interpreters.venvs import RECIPES, create, home
@@ -60,7 +60,7 @@ class TFJSRewriter(FormatRewriter):
 
 def _convert_tfjs_model(saved_model_path: str, destination_path: str, **how: Any) -> Conversion:
     """Convert a SavedModel; TFX's tests replace this function."""
-    python = create(RECIPES[_ENVIRONMENT], report=lambda line: print(line, file=sys.stderr))
+    python = create(RECIPES[_ENVIRONMENT], report=lambda line: say(line, error=True))
     conversion = prepare(saved_model_path, **how)
     with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=destination_path) as folder:
         conversion.plain.save(folder)

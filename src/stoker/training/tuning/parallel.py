@@ -14,7 +14,6 @@ import functools
 import itertools
 import os
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from typing import Any
 
 from stoker.any_python.forking import ForkServer, ProcessDied, ProcessRaised, num_cpus
 from stoker.any_python.launcher_link import set_sink
+from stoker.any_python.lines import say
 from stoker.errors import StepFailed
 from stoker.patches.keras_tuner import keep_state_whole, never_overwrite
 from stoker.training import watch
@@ -62,7 +62,7 @@ def _see_workers_through(watched: Watched, server: ForkServer, num_workers: int,
         if reason is None:
             has_ended = True  # the oracle had no more trials for it
         elif isinstance(reason, ProcessRaised):
-            print(reason.traceback.rstrip(), file=sys.stderr, flush=True)
+            say(reason.traceback.rstrip(), error=True)
             raise StepFailed(reason.traceback.strip().rpartition("\n")[2])
         elif name in oracle.tuner_ids:
             _give_back(watched, name, reason)
@@ -90,7 +90,7 @@ def _give_back(watched: Watched, name: str, death: ProcessDied) -> None:
     from keras_tuner.engine.trial import TrialStatus
 
     words = f"The process that ran the trial died ({death})."
-    print(f"{name}: {words}", file=sys.stderr, flush=True)
+    say(f"{name}: {words}", error=True)
     if trial := watched.tuner.oracle.ongoing_trials.get(name):
         trial.status, trial.message = TrialStatus.INVALID, words
         watched.end_trial(trial)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stoker.any_python.launcher_link import report
+from stoker.any_python.lines import say
 from stoker.any_python.modules import load_function
 from stoker.errors import StepFailed
 from stoker.patches.keras_tuner import keep_state_whole
@@ -103,10 +104,10 @@ class Watched:
         self._create_trial, oracle.create_trial = oracle.create_trial, self.create_trial
         self._end_trial, oracle.end_trial = oracle.end_trial, self.end_trial
         if self.search.trials:
-            print(
+            say(
                 f"This search was started before: {len(self.search.trials)} trials have ended, "
                 "and are not run again.",
-                file=sys.stderr,
+                error=True,
             )
 
     @property
@@ -215,5 +216,5 @@ def check_outcome(watched: Watched) -> None:
     else:
         failed = search.failed[0]
         more = f"No trial ended well: all {len(search.failed)} failed, first trial {failed.id}."
-    print(failed.error.rstrip(), file=sys.stderr, flush=True)
+    say(failed.error.rstrip(), error=True)
     raise StepFailed(f"{failed.last_words}\n{more}")
