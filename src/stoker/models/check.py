@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model check: a SavedModel loads, and its serving signature works on eval examples."""
+"""The model check: a SavedModel loads, its variables are finite, and its signatures work.
 
-from collections.abc import Callable
+A signature is called on eval examples that fit it. Where none do, it is called with made-up values:
+that it fails on those proves nothing, but no model is meant to answer NaN to all of them.
+
+What decides is the default signature, or all where there is none. What the others do is told.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +18,22 @@ from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import ModelRejected
 from stoker.models.eval_examples import EvalExamples, show_features
 from stoker.models.inputs import Arrays, Misfit, make_inputs
-from stoker.models.saved_model import MetaGraph, choose_graph, read_graphs
+from stoker.models.made_up import make_up_inputs
+from stoker.models.saved_model import MetaGraph, choose_graph, read_graphs, read_message
 from stoker.models.serving_model import CALL_ERRORS, LOAD_ERRORS, ServingModel, first_line
+from stoker.models.variable_search import BadVariable, find_bad_variables
+
+_NUM_NAMED = 3
+_WAY_OUT = "publish the model without this check: Trainer(check=False)."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A sentence on what was found out."""
+
+    text: str
+    is_open: bool = False
+    """Whether something was not called, or could not be judged: the user should know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,26 +42,33 @@ class CheckedModel:
 
     signatures: dict[str, Any]
     """{name: {"inputs": {name: {"dtype": …, "shape": …}}, "outputs": …}}"""
-    note: str
-    """A sentence: what was loaded and called, and what could not be judged and why."""
+    findings: list[Finding]
 
 
 def check_serving_model(folder: str, prefix: str, examples: EvalExamples) -> CheckedModel:
-    """Load a SavedModel and call its default signature; ModelRejected if either fails.
+    """Look at the variables, load the model and call its signatures; ModelRejected if one fails.
 
     `prefix` goes before the names of signatures, where there are several SavedModels.
     """
     graph = choose_graph(read_graphs(folder), "serve")
     what = prefix.removesuffix("/") or "The SavedModel"
-    name = graph.default_signature
-    if name is None:
-        num = len(graph.signatures) or "no"
-        loaded = _load(folder, lambda: tf.saved_model.load(folder, tags=sorted(graph.tags)))
-        note = loaded and f"{what} loads; it has {num} signatures, none the default."
+    findings = [*_search_variables(folder, graph, what)]
+    loaded = _load(folder, lambda: tf.saved_model.load(folder, tags=sorted(graph.tags)))
+    if loaded is None:
+        findings.append(_cannot_load(what))
+    elif not graph.signatures:
+        text = f"{what} loads; it was not called: it has no signatures."
+        findings.append(Finding(text=text, is_open=True))
     else:
-        model = _load(folder, lambda: ServingModel(folder, name, graph.tags))
-        note = model and _SignatureCheck(name=prefix + name, model=model, examples=examples).run()
-    return _describe(graph, prefix, note or _cannot_load(what))
+        for name in _order_signatures(graph):
+            one = _SignatureCheck(
+                name=prefix + name,
+                model=ServingModel(folder, name, graph.tags, loaded=loaded),
+                examples=examples,
+                decides=name == (graph.default_signature or name),
+            )
+            findings.append(one.run())
+    return _describe(graph, prefix, findings)
 
 
 def check_eval_model(folder: str, prefix: str) -> CheckedModel:
@@ -53,17 +80,48 @@ def check_eval_model(folder: str, prefix: str) -> CheckedModel:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             return tf.compat.v1.saved_model.load(session, sorted(graph.tags), folder)
 
-    note = f"{what} loads." if _load(folder, load) else _cannot_load(what)
-    return _describe(graph, prefix, note)
+    findings = [*_search_variables(folder, graph, what)]
+    loads = _load(folder, load) is not None
+    findings.append(Finding(text=f"{what} loads.") if loads else _cannot_load(what))
+    return _describe(graph, prefix, findings)
 
 
-def _describe(graph: MetaGraph, prefix: str, note: str) -> CheckedModel:
+def _describe(graph: MetaGraph, prefix: str, findings: list[Finding]) -> CheckedModel:
     signatures = {prefix + name: one.to_dict() for name, one in graph.signatures.items()}
-    return CheckedModel(signatures=signatures, note=note)
+    return CheckedModel(signatures=signatures, findings=findings)
 
 
-def _cannot_load(what: str) -> str:
-    return f"{what} could not be loaded here: it has an op of a library that was not imported."
+def _order_signatures(graph: MetaGraph) -> list[str]:
+    """The one that decides first: what others do to the loaded model is not seen by it."""
+    return sorted(graph.signatures, key=lambda name: (name != graph.default_signature, name))
+
+
+def _cannot_load(what: str) -> Finding:
+    why = "it has an op of a library that was not imported"
+    return Finding(
+        text=f"{what} could not be loaded here, and was not called: {why}.", is_open=True
+    )
+
+
+def _search_variables(folder: str, graph: MetaGraph, what: str) -> Iterator[Finding]:
+    """What is not finite and need not be; ModelRejected for a variable that no server can use."""
+    message = read_message(folder, graph.tags)
+    bad = _load(folder, lambda: find_bad_variables(folder, message)) or []
+    if fatal := [one for one in bad if one.is_fatal]:
+        raise ModelRejected(
+            f"The model in {folder} has variables that are not finite: {_name(fatal)}. Its "
+            "training went wrong: the loss in metrics.jsonl tells when, and a smaller learning "
+            f"rate or clipped gradients often help. Or {_WAY_OUT}"
+        )
+    if bad:
+        text = f"{what} has variables that are not finite, where that may be meant: {_name(bad)}."
+        yield Finding(text=text, is_open=True)
+
+
+def _name(variables: list[BadVariable]) -> str:
+    more = len(variables) - _NUM_NAMED
+    names = ", ".join(map(str, variables[:_NUM_NAMED]))
+    return f"{names} and {more} more" if more > 0 else names
 
 
 def _load(folder: str, load: Callable[[], Any]) -> Any:
@@ -75,7 +133,7 @@ def _load(folder: str, load: Callable[[], Any]) -> Any:
             return None
         raise ModelRejected(
             f"The SavedModel in {folder} does not load: {first_line(error)} Save it again, or "
-            "publish the model without this check: Trainer(check=False)."
+            f"{_WAY_OUT}"
         ) from error
 
 
@@ -93,30 +151,73 @@ class _Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Trouble:
+    """What is wrong with a call."""
+
+    why: str
+    is_everywhere: bool = False
+    """Whether the signature answers, with not one number that is finite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _SignatureCheck:
     """One signature, and what it may be called with."""
 
     name: str
     model: ServingModel
     examples: EvalExamples
+    decides: bool
+    """Whether the model is rejected if it fails."""
 
-    def run(self) -> str:
+    def run(self) -> Finding:
         """Call the signature; a sentence on how that went, or ModelRejected."""
+        side_effect = self.model.signature.side_effect
+        if side_effect and not self.decides:
+            return self._leave_open(f"it {side_effect}")
         try:
             call = self._choose_call()
         except Misfit as misfit:
             if misfit.is_parsed and not self.examples.has_transform_graph:
-                raise self._reject(f"cannot take the eval examples: {misfit}") from None
-            return f"{self.name} loads; it was not called: {misfit}."
+                return self._reject(f"cannot take the eval examples: {misfit}")
+            return self._leave_open(f"it {side_effect}") if side_effect else self._make_up(misfit)
         failure = self._find_failure(call)
         kind = "made-up raw" if call.made_up else "eval"
         num = len(call.examples)
         if failure is None:
-            return f"{self.name} works on {num} {kind} example{'s' * (num > 1)}."
-        index, why = failure
+            return Finding(text=f"{self.name} works on {num} {kind} example{'s' * (num > 1)}.")
+        index, trouble = failure
         if call.made_up or not self.examples.is_fair(self.model.signature.feature_names):
-            return f"{self.name} loads; it could not be judged by {kind} examples: {why}"
-        raise self._reject(f"fails on an eval example: {why}", call.examples[index])
+            why = f"could not be judged by {kind} examples: {trouble.why}"
+            return Finding(text=f"{self.name} loads; it {why}", is_open=True)
+        return self._reject(f"fails on an eval example: {trouble.why}", call.examples[index])
+
+    def _leave_open(self, why: str) -> Finding:
+        return Finding(text=f"{self.name} loads; it was not called: {why}.", is_open=True)
+
+    def _make_up(self, misfit: Misfit) -> Finding:
+        """Call it with made-up values, since there are no others."""
+        troubles: list[_Trouble] = []
+        try:
+            for inputs in make_up_inputs(self.model.signature, self._make_up_text()):
+                trouble = self._try(inputs)
+                if trouble is None:
+                    return Finding(text=f"{self.name} works on made-up values, since {misfit}.")
+                troubles.append(trouble)
+        except Misfit as other:
+            return self._leave_open(f"{misfit}, and {other}")
+        answers = [trouble for trouble in troubles if trouble.is_everywhere]
+        if answers and len(answers) == len(troubles):
+            return self._reject(
+                f"gives no finite number for any made-up values ({misfit}): {answers[0].why}"
+            )
+        why = f"could not be judged by made-up values ({misfit}): {troubles[0].why}"
+        return Finding(text=f"{self.name} loads; it {why}", is_open=True)
+
+    def _make_up_text(self) -> bytes:
+        """What an input of text gets: an example, if examples are parsed; else a word."""
+        signature = self.model.signature
+        is_parsed = signature.parses is not None
+        return self.examples.make_up(signature).SerializeToString() if is_parsed else b"1"
 
     def _choose_call(self) -> _Call:
         signature, size = self.model.signature, self._batch_size()
@@ -136,36 +237,42 @@ class _SignatureCheck:
             return 1
         return next((shape[0] for shape in shapes if shape and shape[0] > 0), None)
 
-    def _find_failure(self, call: _Call) -> tuple[int, str] | None:
+    def _find_failure(self, call: _Call) -> tuple[int, _Trouble] | None:
         """The first example on which the signature fails, and why; None if it works."""
-        why = self._try(call.inputs)
-        if why is None:
+        trouble = self._try(call.inputs)
+        if trouble is None:
             return None
         if self._batch_size():
-            return 0, why
+            return 0, trouble
         alone = (self._try(call.select(index)) for index in range(len(call.examples)))
-        return next(((index, why) for index, why in enumerate(alone) if why), None)
+        return next(((index, found) for index, found in enumerate(alone) if found), None)
 
-    def _try(self, inputs: Arrays) -> str | None:
+    def _try(self, inputs: Arrays) -> _Trouble | None:
         """What is wrong with the result of one call; None if all of its floats are finite."""
         try:
             outputs = self.model.call(inputs)
         except CALL_ERRORS as error:
-            return first_line(error)
-        for name, array in outputs.items():
-            if tf.dtypes.as_dtype(array.dtype).is_floating:
-                values = array.astype(np.float64)
-                if not np.isfinite(values).all():
-                    return f"its output {name!r} is {values[~np.isfinite(values)][0]}."
+            return _Trouble(why=first_line(error))
+        floats = {
+            name: array.astype(np.float64)
+            for name, array in outputs.items()
+            if tf.dtypes.as_dtype(array.dtype).is_floating
+        }
+        is_everywhere = not any(np.isfinite(values).any() for values in floats.values())
+        for name, values in floats.items():
+            if not np.isfinite(values).all():
+                why = f"its output {name!r} is {values[~np.isfinite(values)][0]}."
+                return _Trouble(why=why, is_everywhere=is_everywhere)
         return None
 
-    def _reject(self, what: str, example: Example | None = None) -> ModelRejected:
+    def _reject(self, what: str, example: Example | None = None) -> Finding:
+        """Raise ModelRejected, if this signature decides; else tell what is wrong with it."""
+        if not self.decides:
+            return Finding(text=f"{self.name} {what.rstrip('.')}.", is_open=True)
         folder = self.model.inputs.folder
         lines = [f"The signature {self.name!r} of the model in {folder} {what}"]
         if example is not None:
             shown = show_features(example, self.model.signature.feature_names)
             lines.append(f"The example: {shown}")
-        lines.append(
-            "Fix the signature, or publish the model without this check: Trainer(check=False)."
-        )
-        return ModelRejected("\n".join(lines))
+        lines.append(f"Fix the signature, or {_WAY_OUT}")
+        raise ModelRejected("\n".join(lines))

@@ -19,6 +19,8 @@ SERVING_DEFAULT = "serving_default"
 Scope = Mapping[str, Any]
 """The nodes of a graph, or of one function, by name."""
 
+_WRITING = {"MergeV2Checkpoints", "Save", "SaveSlices", "SaveV2", "WriteFile"}
+_CHANGING = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
 _NOT_FOR_CALLERS = {"__saved_model_init_op", "__saved_model_train_op"}
 
 
@@ -50,6 +52,8 @@ class Signature:
     """The features by name, if it parses tf.Examples."""
     method: str = ""
     """What a server does with it, such as "tensorflow/serving/predict"."""
+    side_effect: str = ""
+    """What else it does than to answer: "writes files" or "changes variables"."""
 
     @property
     def takes_examples(self) -> bool:
@@ -108,6 +112,12 @@ def read_graphs(folder: str) -> list[MetaGraph]:
     ]
 
 
+def read_message(folder: str, tags: Collection[str]) -> Any:
+    """The MetaGraphDef with these tags of the SavedModel in a folder."""
+    graphs = _read(folder).meta_graphs
+    return next(graph for graph in graphs if set(graph.meta_info_def.tags) == set(tags))
+
+
 def _read(folder: str) -> Any:
     message = saved_model_pb2.SavedModel()
     path = os.path.join(folder, "saved_model.pb")
@@ -134,12 +144,22 @@ def _refuse_file(path: str, why: str) -> ModelRejected:
 
 
 def _signature(signature: Any, graph: Any) -> Signature:
+    nodes = list(find_nodes_behind(graph, signature.outputs.values()))
     return Signature(
         inputs={name: _tensor(info) for name, info in sorted(signature.inputs.items())},
         outputs={name: _tensor(info) for name, info in sorted(signature.outputs.items())},
-        parses=_find_parsed_features(graph, signature.outputs.values()),
+        parses=_find_parsed_features(nodes),
         method=signature.method_name,
+        side_effect=_find_side_effect(node.op for node, _ in nodes),
     )
+
+
+def _find_side_effect(ops: Iterable[str]) -> str:
+    found = set(ops)
+    if found & _WRITING:
+        return "writes files"
+    changes = any(op.startswith(_CHANGING) for op in found)
+    return "changes variables" if changes else ""
 
 
 def _tensor(info: Any) -> TensorInfo:
@@ -150,16 +170,18 @@ def _tensor(info: Any) -> TensorInfo:
     )
 
 
-def _find_parsed_features(graph: Any, outputs: Iterable[Any]) -> dict[str, ParsedFeature] | None:
+def _find_parsed_features(
+    nodes: Iterable[tuple[Any, Scope]],
+) -> dict[str, ParsedFeature] | None:
     """What the ops behind a signature's outputs parse; None if none of them parses examples."""
     found: dict[str, ParsedFeature] | None = None
-    for node, scope in _walk_back(graph, outputs):
+    for node, scope in nodes:
         if parser := read_parser(node, scope):
             found = (found or {}) | parser.features
     return found
 
 
-def _walk_back(graph: Any, outputs: Iterable[Any]) -> Iterator[tuple[Any, Scope]]:
+def find_nodes_behind(graph: Any, outputs: Iterable[Any]) -> Iterator[tuple[Any, Scope]]:
     """Every node that the outputs depend on, in functions too, each with the nodes around it."""
     functions = {function.signature.name: function for function in graph.library.function}
     main = {node.name: node for node in graph.node}

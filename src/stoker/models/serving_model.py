@@ -2,6 +2,7 @@
 """A model as a server sees it: tf.Examples go to one of its signatures, arrays come back."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -54,15 +55,20 @@ class SignatureInputs:
 
 
 class ServingModel:
-    """A SavedModel that is loaded, and asked by one of its signatures."""
+    """A SavedModel that is loaded, unless it is given as `loaded`, and asked by a signature."""
 
     def __init__(
-        self, folder: str, signature_name: str = "", tags: Collection[str] = ("serve",)
+        self,
+        folder: str,
+        signature_name: str = "",
+        tags: Collection[str] = ("serve",),
+        *,
+        loaded: Any = None,
     ) -> None:
         self.inputs = SignatureInputs(folder, signature_name, tags)
         self.signature = self.inputs.signature
         self.signature_name = self.inputs.name
-        self._loaded = tf.saved_model.load(folder, tags=sorted(self.inputs.graph.tags))
+        self._loaded = loaded or tf.saved_model.load(folder, tags=sorted(self.inputs.graph.tags))
         self.function = self._loaded.signatures[self.signature_name]
 
     def __call__(self, records: Sequence[bytes]) -> Arrays:

@@ -27,12 +27,12 @@ def run_fn(fn_args):
 """
 
 
-def run(tmp_path, result, **given):
+def run(tmp_path, result, code=MODULE, **given):
     data = tmp_path / "data"
     data.mkdir()
     (data / "rows.csv").write_text("a,b\n" + "".join(f"{n},{n * n}\n" for n in range(30)))
     module = tmp_path / "module.py"
-    module.write_text(MODULE.replace("RESULT", result))
+    module.write_text(code.replace("RESULT", result))
     examples = CsvExampleGen(input_base=str(data))
     trainer = Trainer(module_file=str(module), examples=examples.outputs["examples"], **given)
     pipeline = Pipeline("checked", str(tmp_path / "root"), components=[examples, trainer])
@@ -68,3 +68,44 @@ def test_a_bad_signature_publishes_nothing(tmp_path, result, why):
 def test_the_check_can_be_switched_off(tmp_path):
     model = run(tmp_path, "tf.math.log(-1.0 - tf.cast(a, tf.float32))", check=False)
     assert "signatures" not in model.custom_properties
+
+
+MODULE_WITH_WEIGHTS = """
+import tensorflow as tf
+
+class Model(tf.Module):
+    def __init__(self):
+        self.weights = tf.Variable([WEIGHT], name="weights")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, name="pixels")])
+    def serve(self, pixels):
+        return {"score": tf.where(pixels > 2.0, self.weights, pixels)}
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string, name="path")])
+    def keep(self, path):
+        tf.io.write_file(path, "kept")
+        return {"path": path}
+
+def run_fn(fn_args):
+    model = Model()
+    signatures = {"serving_default": model.serve, "keep": model.keep}
+    tf.saved_model.save(model, fn_args.serving_model_dir, signatures)
+"""
+
+
+def test_weights_that_are_nan_publish_nothing_though_no_feature_is_named_like_an_input(tmp_path):
+    code = MODULE_WITH_WEIGHTS.replace("WEIGHT", "float('nan')")
+    with pytest.raises(StepFailed, match=r"not finite: weights \(NaN in 1 of 1 values\)"):
+        run(tmp_path, "", code)
+
+
+def test_what_was_not_called_is_a_line_of_the_run_and_of_its_log(tmp_path, capfd):
+    model = run(tmp_path, "", MODULE_WITH_WEIGHTS.replace("WEIGHT", "1.0"))
+    line = "Trainer: the model check: keep loads; it was not called: it writes files.\n"
+    assert line in capfd.readouterr().err
+    (log,) = tmp_path.glob("root/Trainer/model_run/*/log.txt")
+    assert line in log.read_text()
+    assert (
+        "serving_default works on made-up values, since the examples have no feature"
+        in (model.custom_properties["model_check"])
+    )

@@ -280,10 +280,14 @@ def test_a_feature_that_is_raw_and_transformed_under_one_name_decides_nothing(ch
         ("x", [3, 1], "float32", "works on 3 eval examples"),
         ("x", [None, 2], "float32", "'x' has the shape [-1, 2], and the feature 1 values"),
         ("y", [None, 1], "int64", "which cannot hold what the feature has"),
-        ("z", [None, 1], "float32", "not called: the examples have no feature 'z'"),
+        ("z", [None, 1], "float32", "works on made-up values, since the examples have no feature"),
+        ("z", None, "int32", "works on made-up values"),
+        ("z", [], "bool", "works on made-up values"),
+        ("z", [4, None, None], "bfloat16", "works on made-up values"),
+        ("z", [1 << 14, 1 << 14], "int8", "not called: the examples have no feature 'z', and 'z' "),
         ("name", [None], "float32", "'name' takes float32, and the feature is string"),
         ("name", [None], "string", "works on 8 eval examples"),
-        ("text", [None], "string", "not called: the examples have no feature 'text'"),
+        ("text", [None], "string", "works on made-up values, since the examples have no feature"),
     ],
 )
 def test_a_plain_tensor_is_fed_only_what_fits_it(check, tmp_path, name, shape, dtype, outcome):
@@ -356,13 +360,13 @@ def test_a_saved_model_with_damaged_variables_does_not_load(check, keras_models,
 
 
 @pytest.mark.tf
-def test_an_empty_eval_split_leaves_the_model_loaded_but_not_called(check, save):
+def test_a_model_without_eval_examples_is_called_with_made_up_ones(check, save):
     save(lambda features: features["x"], fixed("x"))
 
     model = check(rows=[])
 
     assert model.get_string_custom_property("model_check") == (
-        "serving_default loads; it was not called: the eval split has no examples."
+        "serving_default works on made-up values, since the eval split has no examples."
     )
 
 
@@ -372,7 +376,7 @@ def test_the_splits_are_those_of_the_eval_args(check, save):
 
     model = check(eval_args=json.dumps({"splits": ["other"]}))
 
-    assert "not called" in model.get_string_custom_property("model_check")
+    assert "the eval split has no examples" in model.get_string_custom_property("model_check")
 
 
 def write_eval_model(folder: Path) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stoker import dsl
+from stoker.any_python.launcher_link import report
 from stoker.any_python.layout import eval_model_dir, serving_model_dir, serving_model_path
 from stoker.components.rewriter import eval_files
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
     from stoker.models.check import CheckedModel
 
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
+_NOT_LOADED = "It was not loaded: there is no SavedModel among its files."
 _PARTS = {"assets", "assets.extra", "variables"}
 
 
 class ModelCheck(dsl.BaseExecutor):
-    """Loads every SavedModel of a Model, and calls its serving signature on eval examples."""
+    """Loads every SavedModel of a Model, looks at its variables, and calls its signatures."""
 
     def Do(
         self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
@@ -41,15 +43,19 @@ class ModelCheck(dsl.BaseExecutor):
         _refuse_nothing(model.uri)
         serving = _find_saved_models(serving_model_dir(model.uri))
         evaluation = _find_saved_models(eval_model_dir(model.uri))
-        notes = [] if serving else ["It was not loaded: there is no SavedModel among its files."]
+        notes, left_open = ([], []) if serving else ([_NOT_LOADED], [_NOT_LOADED])
         signatures: dict[str, Any] = {}
         for checked in _check(model.uri, serving, evaluation, input_dict, exec_properties):
-            notes.append(checked.note)
+            notes += [finding.text for finding in checked.findings]
+            left_open += [finding.text for finding in checked.findings if finding.is_open]
             signatures |= checked.signatures
         model.set_string_custom_property("model_type", "SavedModel" if serving else "files")
         if signatures:
             model.set_json_value_custom_property("signatures", signatures)
         model.set_string_custom_property("model_check", " ".join(notes))
+        if left_open:
+            text = f"the model check: {' '.join(left_open)}"
+            report({"kind": "note", "node": self._context.node_id, "text": text})
 
 
 class Rewrite(dsl.BaseExecutor):

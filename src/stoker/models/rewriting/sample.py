@@ -4,10 +4,8 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from stoker.data.input_files import matching_files
@@ -15,6 +13,7 @@ from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData, RewriteFailed
 from stoker.models.inputs import Arrays, Misfit, find_fitting, make_inputs, make_up_example
+from stoker.models.made_up import close_shape, draw_values
 from stoker.models.rewriting.signature import FlatSignature
 from stoker.models.saved_model import Signature
 from stoker.models.serving_model import CALL_ERRORS, first_line
@@ -100,33 +99,23 @@ def _works(function: FlatSignature, arrays: Arrays, row: int) -> bool:
 
 
 def _make_up(signature: Signature, why: str) -> Sample:
-    """Random inputs: small numbers, which are valid as positions too, and empty words."""
+    """Random inputs, and empty words."""
     random = np.random.default_rng(1)
     if signature.takes_examples:
         examples = [
-            make_up_example(signature, lambda _, dtype, num: _draw(random, dtype, [num]).tolist())
+            make_up_example(
+                signature, lambda _, dtype, num: draw_values(random, dtype, [num]).tolist()
+            )
             for _ in range(_NUM_MADE_UP)
         ]
         arrays = make_inputs(signature, [one.SerializeToString() for one in examples])
     else:
         arrays = {
-            name: _draw(random, info.dtype, _close(info.shape))
+            name: draw_values(
+                random,
+                info.dtype,
+                close_shape(info.shape, num_rows=_NUM_MADE_UP, size=_OPEN_SIZE),
+            )
             for name, info in signature.inputs.items()
         }
     return Sample(arrays=arrays, source=f"{_NUM_MADE_UP} made-up inputs, because {why}")
-
-
-def _close(shape: list[int] | None) -> list[int]:
-    """The shape with a number for each size that may be any."""
-    first, *others = shape or [-1]
-    sizes = [_OPEN_SIZE if size == -1 else size for size in others]
-    return [_NUM_MADE_UP if first == -1 else first, *sizes]
-
-
-def _draw(random: np.random.Generator, dtype: str, shape: Sequence[int]) -> Any:
-    if dtype == "string":
-        return np.full(shape, b"", object)
-    kind = tf.dtypes.as_dtype(dtype)
-    if kind.is_floating:
-        return random.normal(size=shape).astype(kind.as_numpy_dtype)
-    return random.integers(0, 2, size=shape).astype(kind.as_numpy_dtype)
