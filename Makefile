@@ -2,9 +2,10 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+SOAK ?= /tmp/soak
 UNIT := -m "not tf and not envs and not slow"
 
-.PHONY: demo test test-envs check bench soak proto clean
+.PHONY: demo test test-envs check bench soak soak-cut proto clean
 
 demo: $(INSTALLED)  ## train the penguin model and say where everything is
 	$(BIN)/python examples/penguin/pipeline.py
@@ -33,10 +34,13 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/workers.py
 	$(BIN)/python benchmarks/resume.py
 
-soak: $(INSTALLED)  ## 500 kills at random moments, ten of each worker of a group, more random cases
-	STOKER_KILLS=500 $(BIN)/python -m pytest tests/test_crashes.py
+soak: $(INSTALLED)  ## 1,000 kills of whole pipelines; goes on where it stopped; more random cases
+	cd tests/soak && $(CURDIR)/$(BIN)/python -m kill_matrix --kills 1000 --seed 15 --folder $(SOAK)
 	STOKER_KILLS=10 $(BIN)/python -m pytest tests/launchers
-	STOKER_RANDOM_CASES=10 $(BIN)/python -m pytest tests/components/transform/test_engine_cases.py
+	STOKER_RANDOM_CASES=10 $(BIN)/python -m pytest tests/transform/test_engine_cases.py
+
+soak-cut: $(INSTALLED)  ## as many of these kills as five minutes allow
+	cd tests/soak && $(CURDIR)/$(BIN)/python -m kill_matrix --seconds 300 --folder $(SOAK)-cut
 
 proto: $(INSTALLED)  ## generate the protobuf messages again
 	$(BIN)/python scripts/generate_protos.py
