@@ -10,6 +10,7 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
 from stoker.errors import BadData
 from stoker.statistics.anomalies import (
+    describe_anomalies,
     find_anomalies,
     has_anomalies,
     read_anomalies,
@@ -305,7 +306,10 @@ def test_a_split_without_examples_says_only_that():
     found = find_anomalies(compute_statistics([]), schema_of(f"type: INT {REQUIRED}"))
     assert found.data_missing
     assert not found.anomaly_info
-    assert found.dataset_anomaly_info.description == "There is no example in this split."
+    assert has_anomalies(found)
+    assert describe_anomalies(found) == [
+        ("(examples)", "No examples", "There is no example in this split.")
+    ]
 
 
 def test_anomalies_come_back_from_their_file(tmp_path):

@@ -9,6 +9,7 @@ surprise, all files are scanned for the types, and read again from the start.
 import collections
 import contextlib
 import csv
+import dataclasses
 import enum
 import io
 import itertools
@@ -50,36 +51,50 @@ class Surprise(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CsvDialect:
+    """How files are written."""
+
+    delimiter: str = ","
+    names: tuple[str, ...] = ()
+    """Of the columns; without them, each file has them in its first line."""
+
+
+_USUAL = CsvDialect()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CsvLayout:
     """What there is to know about some files before their values are read."""
 
+    dialect: CsvDialect = _USUAL
     kinds: dict[str, Kind]
     """Of each column, over all rows of all files."""
     block_bytes: int
     """How much of a file is read at once: no row is longer."""
 
 
-def guess(files: Sequence[str]) -> CsvLayout:
+def guess(files: Sequence[str], dialect: CsvDialect = _USUAL) -> CsvLayout:
     """What the first rows suggest; what is made of the cells then may be a Surprise."""
-    table = _start_layout(files)
+    table = _start_layout(files, dialect)
     first_cells = itertools.islice(read_cells(files, table), 1)
     return _widen(table, first_cells)
 
 
-def scan(files: Sequence[str]) -> CsvLayout:
+def scan(files: Sequence[str], dialect: CsvDialect = _USUAL) -> CsvLayout:
     """What all rows say; no row is a Surprise then."""
-    table = _start_layout(files)
+    table = _start_layout(files, dialect)
     while True:
         try:
             return _widen(table, read_cells(files, table))
         except Surprise:
-            table = CsvLayout(kinds=table.kinds, block_bytes=8 * table.block_bytes)
+            table = dataclasses.replace(table, block_bytes=8 * table.block_bytes)
 
 
-def _start_layout(files: Sequence[str]) -> CsvLayout:
-    names = _read_header(files[0])
+def _start_layout(files: Sequence[str], dialect: CsvDialect) -> CsvLayout:
+    names = _read_header(files[0], dialect)
     block_bytes = max(_BLOCK_BYTES, min(len(names) * _BYTES_PER_COLUMN, 8 * _BLOCK_BYTES))
-    return CsvLayout(kinds=dict.fromkeys(names, Kind.EMPTY), block_bytes=block_bytes)
+    kinds = dict.fromkeys(names, Kind.EMPTY)
+    return CsvLayout(dialect=dialect, kinds=kinds, block_bytes=block_bytes)
 
 
 def _widen(table: CsvLayout, batches: Iterable[pa.RecordBatch]) -> CsvLayout:
@@ -87,7 +102,7 @@ def _widen(table: CsvLayout, batches: Iterable[pa.RecordBatch]) -> CsvLayout:
     for cells in batches:
         for name, column in zip(kinds, cells.columns, strict=True):
             kinds[name] = _widen_kind(column, kinds[name])
-    return CsvLayout(kinds=kinds, block_bytes=table.block_bytes)
+    return dataclasses.replace(table, kinds=kinds)
 
 
 def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatch]:
@@ -95,47 +110,53 @@ def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatc
     names = list(table.kinds)
     num_rows = 0
     for path in files:
-        if (header := _read_header(path)) != names:
+        if (header := _read_header(path, table.dialect)) != names:
             raise BadData(
                 f"{path} has the columns {header}, but {files[0]} has {names}. "
                 "Files of one split need the same header."
             )
-        for cells in _read_file(path, names, table.block_bytes):
+        for cells in _read_file(path, table):
             num_rows += cells.num_rows
             yield cells
     if not num_rows:
         raise BadData(f"{', '.join(files)}: there is a header, but no row below it.")
 
 
-def _read_file(path: str, names: list[str], block_bytes: int) -> Iterator[pa.RecordBatch]:
+def _read_file(path: str, table: CsvLayout) -> Iterator[pa.RecordBatch]:
     quotes = _Quotes(path)
     try:
         with contextlib.closing(quotes):
-            yield from _batches(quotes, names, block_bytes)
+            yield from _batches(quotes, table)
     except pa.ArrowInvalid as error:
-        if "straddl" in str(error) and block_bytes < _MAX_BLOCK_BYTES:
-            raise Surprise(f"{path} has a row of more than {block_bytes} bytes") from error
-        raise BadData(_diagnose(path, len(names)) or f"{path}: {error}.") from error
+        if "straddl" in str(error) and table.block_bytes < _MAX_BLOCK_BYTES:
+            raise Surprise(f"{path} has a row of more than {table.block_bytes} bytes") from error
+        raise BadData(_diagnose(path, table) or f"{path}: {error}.") from error
     except UNREADABLE as error:
         raise BadData(
             f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}."
         ) from error
     # Arrow reads a quote that is never closed as one cell, to the end of the file.
-    if quotes.number % 2 and (wrong := _diagnose(path, len(names))):
+    if quotes.number % 2 and (wrong := _diagnose(path, table)):
         raise BadData(wrong)
 
 
-def columns_of(cells: pa.RecordBatch, table: CsvLayout) -> pa.RecordBatch:
+def columns_of(
+    cells: pa.RecordBatch, table: CsvLayout, *, empty_is_null: bool = False
+) -> pa.RecordBatch:
     """The values of text cells; every column is a list of at most one value."""
     pairs = zip(cells.columns, table.kinds.values(), strict=True)
-    columns = [as_lists(_values(column, kind)) for column, kind in pairs]
+    columns = [
+        as_lists(_values(column, kind), empty_is_null=empty_is_null) for column, kind in pairs
+    ]
     return pa.RecordBatch.from_arrays(columns, list(table.kinds))
 
 
-def _read_header(path: str) -> list[str]:
+def _read_header(path: str, dialect: CsvDialect) -> list[str]:
+    if dialect.names:
+        return list(dialect.names)
     try:
         with _open_text(path) as lines:
-            names = next(csv.reader(lines), [])
+            names = next(csv.reader(lines, delimiter=dialect.delimiter), [])
     except (csv.Error, *UNREADABLE) as error:
         raise BadData(f"{path} cannot be read as CSV: {error}.") from error
     if not names:
@@ -174,13 +195,17 @@ class _Quotes:
         return data
 
 
-def _batches(file: Any, names: list[str], block_bytes: int) -> Iterator[pa.RecordBatch]:
+def _batches(file: Any, table: CsvLayout) -> Iterator[pa.RecordBatch]:
     with arrow_csv.open_csv(
         file,
-        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block_bytes),
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        read_options=arrow_csv.ReadOptions(
+            use_threads=False, block_size=table.block_bytes, column_names=table.dialect.names
+        ),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=table.dialect.delimiter, newlines_in_values=True
+        ),
         convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
+            column_types=dict.fromkeys(table.kinds, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
@@ -189,15 +214,15 @@ def _batches(file: Any, names: list[str], block_bytes: int) -> Iterator[pa.Recor
         yield from batches
 
 
-def _diagnose(path: str, num_columns: int) -> str | None:
+def _diagnose(path: str, table: CsvLayout) -> str | None:
     """What is wrong with the first bad row, and its line; None if rows and cells are sound."""
     line = 1
     usual_limit = csv.field_size_limit(_MAX_BLOCK_BYTES)
     try:
         with _open_text(path) as lines:
-            rows = csv.reader(itertools.chain(lines, [_END]))
+            rows = csv.reader(itertools.chain(lines, [_END]), delimiter=table.dialect.delimiter)
             for row in rows:
-                if row != [_END] and (wrong := _find_problem(row, num_columns)):
+                if row != [_END] and (wrong := _find_problem(row, len(table.kinds))):
                     return f"{path}, line {line}: {wrong}"
                 line = rows.line_num + 1
     except (csv.Error, *UNREADABLE):

@@ -7,7 +7,12 @@ from typing import TypeAlias
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
 from stoker.statistics.drift import MEASURES
-from stoker.statistics.expectations import Finding, find_broken_expectations
+from stoker.statistics.expectations import (
+    Finding,
+    common_of,
+    find_broken_expectations,
+    is_in_use,
+)
 from stoker.statistics.messages import (
     Statistics,
     Stats,
@@ -15,6 +20,7 @@ from stoker.statistics.messages import (
     feature_name,
     features_of,
     read_message,
+    weigh_examples,
     write_message,
 )
 
@@ -22,18 +28,18 @@ ANOMALIES_FILE = "SchemaDiff.pb"
 
 Measurement: TypeAlias = anomalies_pb2.DriftSkewInfo.Measurement
 
-_NOT_IN_USE = {
-    schema_pb2.PLANNED,
-    schema_pb2.ALPHA,
-    schema_pb2.DEPRECATED,
-    schema_pb2.DEBUG_ONLY,
-    schema_pb2.DISABLED,
-}
 _MEASUREMENTS = {
-    "infinity_norm": ("L_INFTY", "infinity norm"),
-    "jensen_shannon_divergence": ("JENSEN_SHANNON_DIVERGENCE", "Jensen-Shannon divergence"),
-    "normalized_abs_difference": ("NORMALIZED_ABSOLUTE_DIFFERENCE", "normalized difference"),
+    "infinity_norm": ("L_INFTY", "Linfty distance"),
+    "normalized_abs_difference": (
+        "NORMALIZED_ABSOLUTE_DIFFERENCE",
+        "normalized absolute difference",
+    ),
+    "jensen_shannon_divergence": (
+        "JENSEN_SHANNON_DIVERGENCE",
+        "approximate Jensen-Shannon divergence",
+    ),
 }
+_COMPARED = {"previous": "current and previous", "serving": "training and serving"}
 
 
 def find_anomalies(
@@ -43,12 +49,13 @@ def find_anomalies(
     environment: str | None = None,
     previous: Statistics | None = None,
     serving: Statistics | None = None,
+    previous_version: Statistics | None = None,
 ) -> anomalies_pb2.Anomalies:
     """What in these statistics is not as the schema says.
 
     Drift comparators look at the `previous` statistics, skew comparators at the `serving` ones; a
-    comparator whose statistics are not given is not asked. With an `environment`, only the features
-    that belong to it are expected.
+    comparator whose statistics are not given, or are of no examples, is not asked. With an
+    `environment`, only the features that belong to it are expected.
     """
     if environment is not None and environment not in schema.default_environment:
         raise ValueError(
@@ -58,19 +65,26 @@ def find_anomalies(
     anomalies = anomalies_pb2.Anomalies(
         baseline=schema, anomaly_name_format=anomalies_pb2.Anomalies.SERIALIZED_PATH
     )
-    num_examples, num_previous = count_examples(statistics), previous and count_examples(previous)
-    if findings := [*_check_dataset(num_examples, num_previous, schema.dataset_constraints)]:
+    if not count_examples(statistics):
+        return anomalies_pb2.Anomalies(baseline=schema, data_missing=True)
+    num_examples, limits = weigh_examples(statistics), schema.dataset_constraints
+    findings = [
+        *_compare_size(num_examples, previous, limits.num_examples_drift_comparator, "span"),
+        *_compare_size(
+            num_examples, previous_version, limits.num_examples_version_comparator, "version"
+        ),
+        *_check_size(num_examples, limits),
+    ]
+    if findings:
         _report(anomalies.dataset_anomaly_info, findings)
-    if not num_examples:
-        anomalies.data_missing = True
-        return anomalies
     features = dict(features_of(statistics))
     for feature in schema.feature:
         stats = features.pop(feature.name, None)
-        if not feature.name or feature.deprecated or feature.lifecycle_stage in _NOT_IN_USE:
+        if not is_in_use(feature):
             continue
         if environment is not None and environment in feature.not_in_environment:
-            findings = [_new_column(f"The schema keeps it out of {environment}.")] if stats else []
+            kept_out = f"The schema keeps it out of {environment}."
+            findings = [_new_column(kept_out, "Column missing in environment")] if stats else []
         else:
             findings = [*find_broken_expectations(stats, feature, schema)]
             if stats:
@@ -82,6 +96,7 @@ def find_anomalies(
                     info.path.step.append(feature.name)
                     anomalies.drift_skew_info.append(info)
         add_findings(anomalies, feature.name, findings)
+    anomalies.drift_skew_info.sort(key=lambda info: info.path.step[0])
     for name in features:
         unknown = _new_column("The data has this feature, and the schema does not.")
         add_findings(anomalies, name, [unknown])
@@ -89,12 +104,15 @@ def find_anomalies(
 
 
 def has_anomalies(anomalies: anomalies_pb2.Anomalies) -> bool:
-    """Whether anything was found."""
-    return bool(anomalies.anomaly_info) or anomalies.HasField("dataset_anomaly_info")
+    """Whether anything was found; that there are no examples is an anomaly too."""
+    of_all = anomalies.data_missing or anomalies.HasField("dataset_anomaly_info")
+    return bool(anomalies.anomaly_info) or of_all
 
 
 def describe_anomalies(anomalies: anomalies_pb2.Anomalies) -> list[tuple[str, str, str]]:
     """Every reason with the feature it is about, or `(examples)` if it is about all of them."""
+    if anomalies.data_missing:
+        return [("(examples)", "No examples", "There is no example in this split.")]
     infos = [
         ("(examples)", anomalies.dataset_anomaly_info),
         *sorted(anomalies.anomaly_info.items()),
@@ -106,31 +124,41 @@ def describe_anomalies(anomalies: anomalies_pb2.Anomalies) -> list[tuple[str, st
     ]
 
 
-def _check_dataset(
-    num_examples: int, num_previous: int | None, limits: schema_pb2.DatasetConstraints
-) -> Iterator[Finding]:
-    has = f"There are {num_examples} examples"
-    if not num_examples:
-        yield Finding("NO_DATA_IN_SPAN", "No examples", "There is no example in this split.")
+def _check_size(num_examples: float, limits: schema_pb2.DatasetConstraints) -> Iterator[Finding]:
+    has = f"There are {num_examples:g} examples"
     if num_examples < limits.min_examples_count:
         few = f"{has}; there should be at least {limits.min_examples_count}."
         yield Finding("DATASET_LOW_NUM_EXAMPLES", "Low num examples in dataset.", few)
     if limits.HasField("max_examples_count") and num_examples > limits.max_examples_count:
         many = f"{has}; there should be at most {limits.max_examples_count}."
         yield Finding("DATASET_HIGH_NUM_EXAMPLES", "High num examples in dataset.", many)
-    if num_previous:
-        ratio, change = num_examples / num_previous, limits.num_examples_drift_comparator
-        was = f"{has}, {ratio:.6g} times as many as before; there should be"
-        if ratio < change.min_fraction_threshold:
-            few = f"{was} at least {change.min_fraction_threshold:g} times as many."
-            yield Finding("COMPARATOR_LOW_NUM_EXAMPLES", "Low num examples", few)
-        if change.HasField("max_fraction_threshold") and ratio > change.max_fraction_threshold:
-            many = f"{was} at most {change.max_fraction_threshold:g} times as many."
-            yield Finding("COMPARATOR_HIGH_NUM_EXAMPLES", "High num examples", many)
 
 
-def _new_column(description: str) -> Finding:
-    return Finding("SCHEMA_NEW_COLUMN", "New column", description)
+def _compare_size(
+    num_examples: float,
+    before: Statistics | None,
+    change: schema_pb2.NumericValueComparator,
+    what: str,
+) -> Iterator[Finding]:
+    num_before = weigh_examples(before) if before else 0
+    if not num_before:
+        return
+    ratio = num_examples / num_before
+    was = (
+        f"There are {num_examples:g} examples, {ratio:.6g} times as many as in the previous "
+        f"{what}; there should be"
+    )
+    versus = f"num examples in current dataset versus the previous {what}."
+    if ratio < change.min_fraction_threshold:
+        few = f"{was} at least {change.min_fraction_threshold:g} times as many."
+        yield Finding("COMPARATOR_LOW_NUM_EXAMPLES", f"Low {versus}", few)
+    if change.HasField("max_fraction_threshold") and ratio > change.max_fraction_threshold:
+        many = f"{was} at most {change.max_fraction_threshold:g} times as many."
+        yield Finding("COMPARATOR_HIGH_NUM_EXAMPLES", f"High {versus}", many)
+
+
+def _new_column(description: str, short: str = "New column") -> Finding:
+    return Finding("SCHEMA_NEW_COLUMN", short, description)
 
 
 def _compare(
@@ -142,7 +170,8 @@ def _compare(
 ) -> list[Finding]:
     """What a comparator says about a feature; every measurement is kept, high or not."""
     asked = [name for name in MEASURES if getattr(comparator, name).HasField("threshold")]
-    if not asked or control is None:
+    present = common_of(stats).num_non_missing
+    if not asked or not present or control is None or not count_examples(control):
         return []
     other = dict(features_of(control)).get(feature_name(stats))
     if other is None:
@@ -150,7 +179,10 @@ def _compare(
         return [Finding("COMPARATOR_CONTROL_DATA_MISSING", f"{control_name} data missing", lacks)]
     findings = []
     for name in asked:
-        value, where = MEASURES[name](stats, other)
+        measured = MEASURES[name](stats, other)
+        if measured is None:
+            continue
+        value, where = measured
         threshold = getattr(comparator, name).threshold
         kind, title = _MEASUREMENTS[name]
         measurements.append(Measurement(type=kind, value=value, threshold=threshold))
@@ -159,7 +191,7 @@ def _compare(
             findings.append(
                 Finding(
                     f"COMPARATOR_{kind}_HIGH",
-                    f"High {title}",
+                    f"High {title} between {_COMPARED[control_name]}",
                     f"The {title} between these and the {control_name} values is {value:.6g}; it "
                     f"should be at most {threshold:g}.{at}",
                 )

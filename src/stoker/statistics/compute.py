@@ -2,40 +2,65 @@
 """Statistics of examples: what StatisticsGen counts, and SchemaGen infers a schema from."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from tensorflow_metadata.proto.v0 import schema_pb2
+from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
 from stoker.statistics.feature_statistics import FeatureCounts, StatisticsOptions
 from stoker.statistics.messages import Statistics, read_message, write_message
 
 STATISTICS_FILE = "FeatureStats.pb"
+ALL_EXAMPLES = "All Examples"
+"""The name of the dataset that is not a slice, where there are slices."""
+
+Slicer: TypeAlias = Callable[[pa.RecordBatch], Iterable[tuple[str | None, pa.RecordBatch]]]
 
 
 def compute_statistics(
     batches: Iterable[pa.RecordBatch],
     schema: schema_pb2.Schema | None = None,
     options: StatisticsOptions | None = None,
+    slicers: Sequence[Slicer] = (),
 ) -> Statistics:
     """The statistics of one split, from batches whose columns are lists of values.
 
     Every batch is seen once, its columns on all cores, while the next one is being read. Batches
     may lack columns that others have. Numbers that the schema calls categories are counted as the
-    words they stand for.
+    words they stand for. With slicers, the dataset of each slice follows that of all examples.
     """
-    counts = _SplitCounts(schema, options or StatisticsOptions())
+    options = options or StatisticsOptions()
+    whole = _SplitCounts(schema, options, ALL_EXAMPLES if slicers else "")
+    slices: dict[str, _SplitCounts] = {}
     counting: list[Future[None]] = []
     with ThreadPoolExecutor(pa.cpu_count()) as cores:
         for batch in batches:
             _finish(counting)
-            counting = [cores.submit(count) for count in counts.of(batch)]
+            counting = [cores.submit(count) for count in whole.of(batch)]
+            for key, part in _slice(batch, slicers, options):
+                one = slices.setdefault(key, _SplitCounts(schema, options, key))
+                counting += [cores.submit(count) for count in one.of(part)]
         _finish(counting)
-    return counts.message()
+    statistics = Statistics()
+    for counts in (whole, *slices.values()):
+        counts.describe(statistics.datasets.add())
+    return statistics
+
+
+def _slice(
+    batch: pa.RecordBatch, slicers: Sequence[Slicer], options: StatisticsOptions
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The slices of a batch."""
+    if slicers and options.feature_allowlist is not None:  # slices are by what is counted
+        allowed = {*options.feature_allowlist, options.weight_feature}
+        batch = batch.select([name for name in batch.schema.names if name in allowed])
+    for slicer in slicers:
+        yield from ((str(key), part) for key, part in slicer(batch))
 
 
 def _finish(counting: Iterable[Future[None]]) -> None:
@@ -46,10 +71,13 @@ def _finish(counting: Iterable[Future[None]]) -> None:
 class _SplitCounts:
     """What is counted of a split: its examples, their weight, and each feature by itself."""
 
-    def __init__(self, schema: schema_pb2.Schema | None, options: StatisticsOptions) -> None:
+    def __init__(
+        self, schema: schema_pb2.Schema | None, options: StatisticsOptions, name: str
+    ) -> None:
+        self._name = name
         self._options = options
         self._categories = (
-            {feature.name for feature in schema.feature if _is_category(feature)} if schema else ()
+            {feature.name for feature in schema.feature if is_category(feature)} if schema else ()
         )
         self._features: dict[str, FeatureCounts] = {}
         self._num_examples = 0
@@ -63,10 +91,13 @@ class _SplitCounts:
             weights = _weights(batch, str(self._options.weight_feature))
             self._weight += float(weights.sum())
         allowed = self._options.feature_allowlist
-        columns = zip(batch.schema.names, batch.columns, strict=True)
-        for name, column in sorted(columns, key=lambda one: -one[1].nbytes):  # long work first
-            if allowed is None or name in allowed:
-                yield functools.partial(self._feature(name).add, column, weights)
+        columns = [
+            (self._feature(name), column)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            if allowed is None or name in allowed
+        ]
+        for feature, column in sorted(columns, key=lambda one: -one[1].nbytes):  # long work first
+            yield functools.partial(feature.add, column, weights)
 
     def _feature(self, name: str) -> FeatureCounts:
         if name not in self._features:
@@ -74,18 +105,16 @@ class _SplitCounts:
             self._features[name] = FeatureCounts(name, self._options, is_category=is_category)
         return self._features[name]
 
-    def message(self) -> Statistics:
-        """The statistics, with the features sorted by name."""
-        statistics = Statistics()
-        dataset = statistics.datasets.add(num_examples=self._num_examples)
+    def describe(self, dataset: statistics_pb2.DatasetFeatureStatistics) -> None:
+        """Write the statistics into a message, with the features as the batches had them."""
+        dataset.name, dataset.num_examples = self._name, self._num_examples
         if self._weight is not None:
             dataset.weighted_num_examples = self._weight
-        for _, feature in sorted(self._features.items()):
+        for feature in self._features.values():
             dataset.features.append(feature.message(self._num_examples, self._weight))
-        return statistics
 
 
-def _is_category(feature: schema_pb2.Feature) -> bool:
+def is_category(feature: schema_pb2.Feature) -> bool:
     """Whether numbers of a feature are names of something; the rule is TFDV's."""
     if feature.type == schema_pb2.INT:
         domain = feature.WhichOneof("domain_info")

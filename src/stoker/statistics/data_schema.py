@@ -19,12 +19,18 @@ from stoker.statistics.messages import (
 
 SCHEMA_FILE = "schema.pbtxt"
 
-_MAX_DOMAIN = 100
+MAX_DOMAIN_SIZE = 100
+"""A feature with more different words has no domain."""
 _TRUE = {"TRUE", "true", "SET", "set", "1", ""}
 _FALSE = {"FALSE", "false", "CLEAR", "clear", "0"}
 
 
-def infer_schema(statistics: Statistics, infer_feature_shape: bool = True) -> schema_pb2.Schema:
+def infer_schema(
+    statistics: Statistics,
+    infer_feature_shape: bool = True,
+    *,
+    max_domain_size: int = MAX_DOMAIN_SIZE,
+) -> schema_pb2.Schema:
     """What holds for all examples that were counted: types, presence, shapes and small domains.
 
     Several datasets, such as the splits of one input, are taken together.
@@ -36,7 +42,7 @@ def infer_schema(statistics: Statistics, infer_feature_shape: bool = True) -> sc
         feature = schema.feature.add(name=name, type=FEATURE_TYPES[seen.type])
         _add_presence(feature, seen)
         _add_valency(feature, seen, infer_feature_shape)
-        _add_domain(schema, feature, seen)
+        _add_domain(schema, feature, seen, max_domain_size)
     return schema
 
 
@@ -107,7 +113,12 @@ def _add_valency(feature: schema_pb2.Feature, seen: _SeenFeature, infer_shape: b
         feature.value_count.min = feature.value_count.max = min(seen.num_values)
 
 
-def _add_domain(schema: schema_pb2.Schema, feature: schema_pb2.Feature, seen: _SeenFeature) -> None:
+def _add_domain(
+    schema: schema_pb2.Schema,
+    feature: schema_pb2.Feature,
+    seen: _SeenFeature,
+    max_domain_size: int,
+) -> None:
     true, false = seen.words & _TRUE, seen.words & _FALSE
     if seen.type == Stats.INT:
         if seen.numbers and min(seen.numbers) >= 0 and max(seen.numbers) == 1:
@@ -124,7 +135,7 @@ def _add_domain(schema: schema_pb2.Schema, feature: schema_pb2.Feature, seen: _S
                 true_value=next(iter(true), None), false_value=next(iter(false), None)
             )
         )
-    elif len(seen.words) <= _MAX_DOMAIN:
+    elif len(seen.words) <= max_domain_size:
         feature.domain = feature.name
         schema.string_domain.add(name=feature.name, value=sorted(seen.words, key=str.encode))
 

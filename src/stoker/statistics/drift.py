@@ -10,45 +10,58 @@ from tensorflow_metadata.proto.v0 import statistics_pb2
 
 from stoker.statistics.messages import Stats
 
-Cell: TypeAlias = str | tuple[float, float]
+Cell: TypeAlias = str | tuple[object, ...]
 Counts: TypeAlias = dict[Cell, float]
-Measure: TypeAlias = Callable[[Stats, Stats], tuple[float, Cell | None]]
-
-_NAN = (math.nan, math.nan)
+Measure: TypeAlias = Callable[[Stats, Stats], tuple[float, Cell | None] | None]
 
 
 def infinity_norm(ours: Stats, theirs: Stats) -> tuple[float, Cell | None]:
-    """The largest difference between the shares of one value, and that value."""
-    return _largest({cell: abs(p - q) for cell, p, q in _shares(*_align(ours, theirs))})
-
-
-def jensen_shannon_divergence(ours: Stats, theirs: Stats) -> tuple[float, Cell | None]:
-    """How much one learns from a value about where it is from: 0 bits if nothing, 1 at most."""
-    shares = list(_shares(*_align(ours, theirs)))
-    bits = sum(_information(p, (p + q) / 2) + _information(q, (p + q) / 2) for _, p, q in shares)
-    return max(0.0, bits / 2), None
+    """The largest difference between the shares of one word, and that word; numbers have none."""
+    shares = _shares(dict(words_of(ours).items()), dict(words_of(theirs).items()))
+    return _largest({cell: abs(p - q) for cell, p, q in shares})
 
 
 def normalized_abs_difference(ours: Stats, theirs: Stats) -> tuple[float, Cell | None]:
-    """The largest difference between the counts of one value, as a share of all, and that value."""
-    one, other = _align(ours, theirs)
+    """The largest difference between the counts of one word, as a share of all, and that word."""
+    one, other = words_of(ours), words_of(theirs)
     total = sum(one.values()) + sum(other.values())
     cells = one.keys() | other.keys()
     return _largest({cell: abs(one.get(cell, 0) - other.get(cell, 0)) / total for cell in cells})
 
 
+def jensen_shannon_divergence(ours: Stats, theirs: Stats) -> tuple[float, Cell | None] | None:
+    """How much one learns from a value about where it is from: 0 bits if nothing, 1 at most.
+
+    None if there is nothing to compare on one side, or words on one and numbers on the other.
+    """
+    one, other = _align(ours, theirs)
+    if not one or not other or ours.WhichOneof("stats") != theirs.WhichOneof("stats"):
+        return None
+    shares = list(_shares(one, other))
+    bits = sum(_information(p, (p + q) / 2) + _information(q, (p + q) / 2) for _, p, q in shares)
+    return max(0.0, bits / 2), None
+
+
 MEASURES: dict[str, Measure] = {
     "infinity_norm": infinity_norm,
-    "jensen_shannon_divergence": jensen_shannon_divergence,
     "normalized_abs_difference": normalized_abs_difference,
+    "jensen_shannon_divergence": jensen_shannon_divergence,
 }
 """The measures by the names of their thresholds in a FeatureComparator."""
 
 
-def words_of(stats: Stats) -> dict[str, float]:
-    """How often each word occurs that the statistics name."""
-    buckets = stats.string_stats.rank_histogram.buckets
-    return {bucket.label: bucket.sample_count for bucket in buckets}
+def words_of(stats: Stats, *, weighted: bool = True) -> dict[str, float]:
+    """How often each word occurs that the statistics name; by weight, where examples have one.
+
+    All that is not text has one name; the most frequent of it is meant, as by TFDV.
+    """
+    counted = stats.string_stats
+    if weighted and counted.HasField("weighted_string_stats"):
+        counted = counted.weighted_string_stats
+    words: dict[str, float] = {}
+    for bucket in counted.rank_histogram.buckets:
+        words.setdefault(bucket.label, bucket.sample_count)
+    return words
 
 
 def _align(ours: Stats, theirs: Stats) -> tuple[Counts, Counts]:
@@ -59,29 +72,42 @@ def _align(ours: Stats, theirs: Stats) -> tuple[Counts, Counts]:
     edges = sorted(
         {edge for one in histograms for b in one.buckets for edge in (b.low_value, b.high_value)}
     )
-    first, second = (dict(_cut(histogram, edges)) for histogram in histograms)
+    first, second = (
+        dict(_cut(histogram, edges, whose)) for whose, histogram in enumerate(histograms)
+    )
     return first, second
 
 
-def equal_width_histogram(stats: Stats) -> statistics_pb2.Histogram:
-    """The histogram of a number's values; an empty one if there is none."""
+def equal_width_histogram(stats: Stats, *, weighted: bool = True) -> statistics_pb2.Histogram:
+    """The histogram of a number's values, by weight if there are weights; else an empty one."""
+    counted = stats.num_stats
+    if weighted and counted.HasField("weighted_numeric_stats"):
+        counted = counted.weighted_numeric_stats
     standard = statistics_pb2.Histogram.STANDARD
-    found = (histogram for histogram in stats.num_stats.histograms if histogram.type == standard)
+    found = (histogram for histogram in counted.histograms if histogram.type == standard)
     return next(found, statistics_pb2.Histogram())
 
 
-def _cut(histogram: statistics_pb2.Histogram, edges: list[float]) -> Iterator[tuple[Cell, float]]:
-    """The buckets, cut at every edge; values are taken to be spread evenly within a bucket."""
+def _cut(
+    histogram: statistics_pb2.Histogram, edges: list[float], whose: int
+) -> Iterator[tuple[Cell, float]]:
+    """The buckets, cut at every edge; values are taken to be spread evenly within a bucket.
+
+    What is not finite is of its own side only: to TFDV, NaN and infinities of two data sets are
+    always different, so that data with them drifts from its own copy.
+    """
     for bucket in histogram.buckets:
         low, high = bucket.low_value, bucket.high_value
-        if low == high:
+        if math.isinf(low) or math.isinf(high):
+            yield (low, high, whose), bucket.sample_count
+        elif low == high:
             yield (low, high), bucket.sample_count
         else:
             between = [edge for edge in edges if low <= edge <= high]
             for start, end in itertools.pairwise(between):
                 yield (start, end), bucket.sample_count * (end - start) / (high - low)
     if histogram.num_nan:
-        yield _NAN, histogram.num_nan
+        yield ("nan", whose), histogram.num_nan
 
 
 def _shares(ours: Counts, theirs: Counts) -> Iterator[tuple[Cell, float, float]]:

@@ -3,13 +3,13 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.statistics.drift import words_of
-from stoker.statistics.messages import Stats
+from stoker.statistics.messages import Stats, count_presence
 
 FEATURE_TYPES = {
     Stats.INT: schema_pb2.INT,
@@ -19,6 +19,13 @@ FEATURE_TYPES = {
     Stats.STRUCT: schema_pb2.STRUCT,
 }
 """The types of a schema by those of statistics."""
+_NOT_IN_USE = {
+    schema_pb2.PLANNED,
+    schema_pb2.ALPHA,
+    schema_pb2.DEPRECATED,
+    schema_pb2.DEBUG_ONLY,
+    schema_pb2.DISABLED,
+}
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 _NUM_WORDS = 10
 
@@ -40,7 +47,7 @@ def find_broken_expectations(
         if required:
             yield Finding("SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature.")
         return
-    common = _common(stats)
+    common = common_of(stats)
     if not common.num_non_missing:
         if required:
             missing = f"All {common.num_missing} examples lack this feature."
@@ -60,15 +67,23 @@ def is_integer(word: str) -> bool:
     return bool(_INTEGER.fullmatch(word)) and -(2**63) <= int(word) < 2**63
 
 
-def _common(stats: Stats) -> statistics_pb2.CommonStatistics:
+def is_in_use(feature: schema_pb2.Feature) -> bool:
+    """Whether a feature of a schema is expected, and not planned, deprecated or disabled."""
+    named = feature.name and not feature.deprecated
+    return bool(named) and feature.lifecycle_stage not in _NOT_IN_USE
+
+
+def common_of(stats: Stats) -> statistics_pb2.CommonStatistics:
+    """What statistics of every type have."""
     return getattr(stats, stats.WhichOneof("stats")).common_stats
 
 
 def _check_presence(
     common: statistics_pb2.CommonStatistics, presence: schema_pb2.FeaturePresence
 ) -> Iterator[Finding]:
-    num_present, num_examples = common.num_non_missing, common.num_non_missing + common.num_missing
-    has = f"{num_present} of {num_examples} examples have this feature"
+    num_present, num_missing = count_presence(common)
+    num_examples = num_present + num_missing
+    has = f"{num_present:g} of {num_examples:g} examples have this feature"
     if num_present < presence.min_count:
         yield Finding(
             "FEATURE_TYPE_LOW_NUMBER_PRESENT",
@@ -186,7 +201,7 @@ def _check_number_domain(
         not_text = f"not the text of {'numbers' if is_float else 'integers'}"
         yield Finding(kind, "Invalid values", f"Some values are {not_text}: {strange}.")
         return
-    numbers = _numbers(stats, words)
+    numbers = numbers_of(stats)
     if is_float:
         num_nan = max((histogram.num_nan for histogram in stats.num_stats.histograms), default=0)
         if domain.disallow_nan and num_nan:
@@ -207,7 +222,7 @@ def _check_bool_domain(
             yield Finding("BOOL_TYPE_UNEXPECTED_STRING", "Non-boolean values", neither)
         return
     is_float = feature.type == schema_pb2.FLOAT
-    for number in _numbers(stats, words):
+    for number in numbers_of(stats):
         if number not in (0, 1):
             size = "BIG_INT" if number > 1 else "SMALL_INT"
             yield Finding(
@@ -218,6 +233,11 @@ def _check_bool_domain(
             return
 
 
+def _check_nothing(*_: Any) -> Iterator[Finding]:
+    """Of what such domains mean, statistics say nothing."""
+    yield from ()
+
+
 _Check: TypeAlias = Callable[[Stats, schema_pb2.Feature, Any], Iterator[Finding]]
 _DOMAINS: dict[str, tuple[set[int], _Check]] = {
     "domain": ({schema_pb2.BYTES}, _check_string_domain),
@@ -225,13 +245,16 @@ _DOMAINS: dict[str, tuple[set[int], _Check]] = {
     "int_domain": ({schema_pb2.INT, schema_pb2.BYTES}, _check_number_domain),
     "float_domain": ({schema_pb2.FLOAT, schema_pb2.BYTES}, _check_number_domain),
     "bool_domain": ({schema_pb2.INT, schema_pb2.FLOAT, schema_pb2.BYTES}, _check_bool_domain),
+    "url_domain": ({schema_pb2.BYTES}, _check_nothing),
+    "mid_domain": ({schema_pb2.BYTES}, _check_nothing),
+    "image_domain": ({schema_pb2.BYTES}, _check_nothing),
 }
 
 
-def _numbers(stats: Stats, words: Iterable[str]) -> list[float]:
+def numbers_of(stats: Stats) -> list[float]:
     """The least and the greatest number, or all that are known by their text; none of NaN."""
     if stats.HasField("string_stats"):
-        return [float(word) for word in words]
+        return [float(word) for word in words_of(stats)]
     numbers = stats.num_stats
     has_some = any(histogram.buckets for histogram in numbers.histograms)
     return [numbers.min, numbers.max] if has_some else []

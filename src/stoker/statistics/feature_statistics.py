@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One feature of a split, as its batches go by: what is counted of it, and what that says."""
 
+import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ _TOO_LONG = "__LARGE_BYTES__"
 _MAX_LENGTH = 1024
 _NUM_WORDS = 1 << 14
 """So many different words are counted exactly; of more, those that are frequent."""
+_LONG_BYTES = 64 << 20
+"""So much of long words is kept, to be able to name them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,11 @@ class StatisticsOptions:
     num_values_histogram_buckets: int = 10
     num_histogram_buckets: int = 10
     num_quantiles_histogram_buckets: int = 10
+    frequency_threshold: int = 1
+    weighted_frequency_threshold: float = 1.0
+    """Words that are less frequent are not named."""
+    use_sketch_based_topk_uniques: bool = False
+    """Whether words that are not text are counted as one, and so are those that are long."""
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -178,9 +186,10 @@ class _Numbers:
     ) -> None:
         summary, moments = counted[0].summary(), counted[1]
         if len(summary.values):
-            infinite = summary.values[np.isinf(summary.values)].tolist()
-            stats.mean = moments.mean + sum(infinite)  # of both infinities it is not a number
-            stats.std_dev, stats.median = moments.std_dev, summary.median()
+            finite = not np.isinf(summary.values).any()
+            # Where one value is infinite, TFDV says so of the mean, and 0 of the deviation.
+            stats.mean, stats.std_dev = (moments.mean, moments.std_dev) if finite else (math.nan, 0)
+            stats.median = summary.median()
             if isinstance(stats, statistics_pb2.NumericStatistics):
                 stats.min, stats.max = summary.values[[0, -1]]
         for histogram in (
@@ -210,6 +219,7 @@ class _Words:
         self._num_bytes = 0
         self._num_not_text = 0
         self._different = KmvSketch(_NUM_WORDS)
+        self._names = _Names(together=options.use_sketch_based_topk_uniques)
         self._frequent, self._weighted = _sketch(num_words), _sketch(num_words)
 
     def add(self, values: pa.Array, weights: np.ndarray | None) -> None:
@@ -224,8 +234,7 @@ class _Words:
         self._num_bytes += int(counts @ lengths)
         self._num_not_text += int(counts @ not_text)
         self._different.AddValues(words)
-        shown = _replace(words, lengths > _MAX_LENGTH, _TOO_LONG)
-        shown = _replace(shown, not_text, _NOT_TEXT)
+        shown = self._names.shorten(words, lengths > _MAX_LENGTH, not_text)
         self._frequent.AddValues(shown, pa.array(counts, pa.float32()))
         if weights is not None:
             weights = np.bincount(indices, weights)
@@ -237,9 +246,58 @@ class _Words:
         stats.unique = self._different.Estimate()
         stats.avg_length = self._num_bytes / self._num_values
         stats.invalid_utf8_count = self._num_not_text
-        _describe_words(stats, self._frequent, options)
+        ranked = self._rank(self._frequent, options.frequency_threshold)
+        _describe_words(stats, ranked, options)
         if weighted:
-            _describe_words(stats.weighted_string_stats, self._weighted, options)
+            ranked = self._rank(self._weighted, options.weighted_frequency_threshold)
+            _describe_words(stats.weighted_string_stats, ranked, options)
+
+    def _rank(self, counted: MisraGriesSketch, least: float) -> list[tuple[str, float]]:
+        """The names of words that are frequent enough, and their counts, the greatest first."""
+        words, counts = counted.Estimate().flatten()
+        pairs = zip(words.to_pylist(), counts.to_pylist(), strict=True)
+        return [
+            (self._names.find(word), count) for word, count in pairs if count and count >= least
+        ]
+
+
+class _Names:
+    """What the words of a feature are called: themselves, or a placeholder.
+
+    Words are counted by at most `_MAX_LENGTH` bytes: of a long one, its beginning and a digest.
+    With `together`, those that are not text have one name, and those that are long another one.
+    """
+
+    def __init__(self, *, together: bool) -> None:
+        self._together = together
+        self._long: dict[bytes, bytes] = {}
+        self._room = _LONG_BYTES
+
+    def shorten(self, words: pa.Array, is_long: np.ndarray, not_text: np.ndarray) -> pa.Array:
+        """What words are counted by."""
+        if self._together:
+            return _replace(_replace(words, is_long, _TOO_LONG), not_text, _NOT_TEXT)
+        if not is_long.any():
+            return words
+        shown = words.to_pylist()
+        for place in np.nonzero(is_long)[0]:
+            shown[place] = self._keep(shown[place])
+        return pa.array(shown, words.type)
+
+    def _keep(self, word: bytes) -> bytes:
+        digest = hashlib.blake2b(word, digest_size=32).digest()
+        short = word[: _MAX_LENGTH - len(digest)] + digest
+        if short not in self._long:
+            self._room -= len(word)
+            self._long[short] = word if self._room >= 0 else _TOO_LONG.encode()
+        return short
+
+    def find(self, counted_by: bytes) -> str:
+        """The name of a word."""
+        try:
+            return self._long.get(counted_by, counted_by).decode()
+        except UnicodeDecodeError:
+            return _NOT_TEXT
 
 
 def _sketch(num_words: int) -> MisraGriesSketch:
@@ -268,10 +326,9 @@ def _replace(words: pa.Array, mask: np.ndarray, by: str) -> pa.Array:
     return pc.if_else(pa.array(mask), by.encode(), words) if mask.any() else words
 
 
-def _describe_words(stats: Any, counted: MisraGriesSketch, options: StatisticsOptions) -> None:
-    words, counts = counted.Estimate().flatten()
-    labels = words.cast(pa.large_string()).to_pylist()
-    ranked = [pair for pair in zip(labels, counts.to_pylist(), strict=True) if pair[1]]
+def _describe_words(
+    stats: Any, ranked: list[tuple[str, float]], options: StatisticsOptions
+) -> None:
     for label, count in ranked[: options.num_top_values]:
         stats.top_values.add(value=label, frequency=count)
     for rank, (label, count) in enumerate(ranked[: options.num_rank_histogram_buckets]):

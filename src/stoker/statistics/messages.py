@@ -33,6 +33,20 @@ def count_examples(statistics: Statistics) -> int:
     return sum(dataset.num_examples for dataset in statistics.datasets)
 
 
+def weigh_examples(statistics: Statistics) -> float:
+    """The weight of all examples, or their number if they have no weights."""
+    return sum(
+        dataset.weighted_num_examples or dataset.num_examples for dataset in statistics.datasets
+    )
+
+
+def count_presence(common: statistics_pb2.CommonStatistics) -> tuple[float, float]:
+    """How many examples have a feature and how many lack it; by weight, where they have one."""
+    if common.HasField("weighted_common_stats"):
+        common = common.weighted_common_stats
+    return common.num_non_missing, common.num_missing
+
+
 def read_message(path: str, kind: type[_Kind], what: str) -> _Kind:
     """The message in a file, which should hold `what`."""
     try:

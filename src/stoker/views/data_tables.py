@@ -182,7 +182,9 @@ def _share(count: int, common: statistics_pb2.CommonStatistics) -> str:
 
 def _bars(stats: Stats) -> str:
     """The equal-width histogram, a character for each bucket."""
-    counts = [bucket.sample_count for bucket in equal_width_histogram(stats).buckets]
+    counts = [
+        bucket.sample_count for bucket in equal_width_histogram(stats, weighted=False).buckets
+    ]
     most = max(counts, default=0)
     return "".join(
         _BARS[max(math.ceil(count / most * len(_BARS)) - 1, 0)] if count else " "

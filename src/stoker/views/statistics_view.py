@@ -7,7 +7,7 @@ from tensorflow_metadata.proto.v0 import statistics_pb2
 
 from stoker.artifacts import ExampleStatistics
 from stoker.statistics.drift import equal_width_histogram, words_of
-from stoker.statistics.messages import Stats, count_examples, features_of
+from stoker.statistics.messages import Statistics, Stats, count_examples, features_of
 from stoker.views.charts import histogram_chart, words_chart
 from stoker.views.data_tables import read_split_statistics
 from stoker.views.markup import assign_colours, card, cards, key, legend
@@ -15,8 +15,12 @@ from stoker.views.table import Table, readable_number
 
 
 def statistics_view(artifact: ExampleStatistics) -> str:
-    """A card for each feature, with the splits side by side: numbers first, then words."""
-    splits = read_split_statistics(artifact)
+    """The splits of an artifact over each other."""
+    return compare_statistics(read_split_statistics(artifact))
+
+
+def compare_statistics(splits: Mapping[str, Statistics]) -> str:
+    """A card for each feature, with the data sets over each other: numbers first, then words."""
     features: dict[str, dict[str, Stats]] = {}
     for split, statistics in splits.items():
         for name, stats in features_of(statistics):
@@ -44,7 +48,9 @@ def _card(name: str, by_split: Mapping[str, Stats], colours: Mapping[str, str]) 
     first = next(iter(by_split.values()))
     kind = Stats.Type.Name(first.type)
     if _is_numeric(by_split):
-        histograms = {split: equal_width_histogram(stats) for split, stats in by_split.items()}
+        histograms = {
+            split: equal_width_histogram(stats, weighted=False) for split, stats in by_split.items()
+        }
         chart = histogram_chart(histograms, colours)
         columns = ["", "missing", "zeros", "mean", "std dev", "min", "median", "max"]
         facts = map(_number_facts, by_split.values())
@@ -59,7 +65,7 @@ def _card(name: str, by_split: Mapping[str, Stats], colours: Mapping[str, str]) 
 
 def _word_shares(stats: Stats) -> dict[str, float]:
     num_values = stats.string_stats.common_stats.tot_num_values
-    return {word: count / num_values for word, count in words_of(stats).items()}
+    return {word: count / num_values for word, count in words_of(stats, weighted=False).items()}
 
 
 def _number_facts(stats: Stats) -> tuple[str, ...]:
