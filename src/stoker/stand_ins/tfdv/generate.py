@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of files and data frames: TFDV's `generate_statistics_from_…`, without Beam."""
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from tensorflow_metadata.proto.v0 import schema_pb2
+
+from stoker.data.columns import read_batches
+from stoker.data.csv import (
+    CsvDialect,
+    CsvLayout,
+    Kind,
+    Surprise,
+    columns_of,
+    guess,
+    read_cells,
+    scan,
+)
+from stoker.data.input_files import matching_files
+from stoker.errors import BadData
+from stoker.stand_ins.tfdv.files import write_stats_tfrecord
+from stoker.stand_ins.tfdv.slicing import find_slicers
+from stoker.stand_ins.tfdv.stats_options import StatsOptions
+from stoker.statistics.compute import compute_statistics
+from stoker.statistics.messages import Statistics
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS = {schema_pb2.INT: Kind.INT, schema_pb2.FLOAT: Kind.FLOAT, schema_pb2.BYTES: Kind.BYTES}
+_SAMPLE_SEED = 20
+
+
+def generate_statistics_from_csv(
+    data_location: str,
+    column_names: list[str] | None = None,
+    delimiter: str = ",",
+    output_path: str | None = None,
+    stats_options: StatsOptions | None = None,
+    pipeline_options: Any = None,  # noqa: ARG001
+    compression_type: str = "auto",  # noqa: ARG001
+) -> Statistics:
+    """The statistics of CSV files; an empty cell is a missing value.
+
+    Args:
+        data_location: A file, a pattern, or a folder; gzip is told by the files' content.
+        column_names: Of files that have no header; without it, the first line of each has them.
+        delimiter: What stands between two cells.
+        output_path: A TFRecord file to write the statistics to as well.
+        stats_options: What is counted.
+        pipeline_options: Beam's; not needed here.
+        compression_type: Not needed here.
+    """
+    options = stats_options or StatsOptions()
+    files = matching_files(str(data_location))
+    dialect = CsvDialect(delimiter=delimiter, names=tuple(column_names or ()))
+    statistics = count_csv(files, dialect, options, lambda batches: count(batches, options))
+    return _keep(statistics, output_path)
+
+
+def count_csv(
+    files: Sequence[str],
+    dialect: CsvDialect,
+    options: StatsOptions,
+    use: Callable[[Iterator[pa.RecordBatch]], Any],
+) -> Any:
+    """What `use` makes of the batches of CSV files; again from the start after a Surprise."""
+    if options.infer_type_from_schema and options.schema:
+        layout = _set_kinds(guess(files, dialect), options.schema)
+        try:
+            return use(_read_csv(files, layout))
+        except Surprise as error:
+            raise BadData(
+                f"{files[0]} is not of the types that the schema says: {error}."
+            ) from error
+    try:
+        return use(_read_csv(files, guess(files, dialect)))
+    except Surprise:
+        return use(_read_csv(files, scan(files, dialect)))
+
+
+def _set_kinds(layout: CsvLayout, schema: schema_pb2.Schema) -> CsvLayout:
+    """The layout with the types of the schema, which has to know every column."""
+    types = {feature.name: feature.type for feature in schema.feature}
+    if unknown := [name for name in layout.kinds if types.get(name) not in _KINDS]:
+        raise ValueError(
+            f"infer_type_from_schema: the schema has no type for the column {unknown[0]!r}."
+        )
+    return dataclasses.replace(layout, kinds={name: _KINDS[types[name]] for name in layout.kinds})
+
+
+def _read_csv(files: Sequence[str], layout: CsvLayout) -> Iterator[pa.RecordBatch]:
+    for cells in read_cells(files, layout):
+        yield columns_of(cells, layout, empty_is_null=True)
+
+
+def get_csv_header(
+    data_location: str,
+    delimiter: str,
+    compression_type: str = "auto",  # noqa: ARG001
+) -> list[str]:
+    """The names of the columns of CSV files, which all have to have the same."""
+    files = matching_files(str(data_location))
+    return list(guess(files, CsvDialect(delimiter=delimiter)).kinds)
+
+
+def generate_statistics_from_tfrecord(
+    data_location: str,
+    output_path: str | None = None,
+    stats_options: StatsOptions | None = None,
+    pipeline_options: Any = None,  # noqa: ARG001
+) -> Statistics:
+    """The statistics of TFRecord files of tf.Examples.
+
+    Args:
+        data_location: A file, a pattern, or a folder; gzip is told by the files' content.
+        output_path: A TFRecord file to write the statistics to as well.
+        stats_options: What is counted.
+        pipeline_options: Beam's; not needed here.
+    """
+    options = stats_options or StatsOptions()
+    return _keep(count(read_examples(str(data_location)), options), output_path)
+
+
+def read_examples(data_location: str) -> Iterator[pa.RecordBatch]:
+    """The examples of files, one file after the other, so that only one is in memory."""
+    for shard in matching_files(data_location):
+        yield from read_batches([shard])
+
+
+def generate_statistics_from_dataframe(
+    dataframe: "pd.DataFrame",
+    stats_options: StatsOptions | None = None,
+    n_jobs: int = 1,
+) -> Statistics:
+    """The statistics of a data frame; None and NaN are missing values.
+
+    Columns of text, bytes, numbers and booleans are counted; those of other types, such as dates,
+    are left out, as by TFDV.
+
+    Args:
+        dataframe: A pandas.DataFrame.
+        stats_options: What is counted.
+        n_jobs: TFDV's number of processes; all cores are used here in any case.
+    """
+    import pandas as pd
+
+    if not isinstance(dataframe, pd.DataFrame):
+        raise TypeError(f"A pandas.DataFrame is needed, got a {type(dataframe).__name__}.")
+    if n_jobs < -1 or n_jobs == 0:
+        raise ValueError(f"n_jobs is -1, for all cores, or at least 1; got {n_jobs}.")
+    options = stats_options or StatsOptions()
+    return count_in_memory(_convert_frame(dataframe), options)
+
+
+def count_in_memory(batch: pa.RecordBatch, options: StatsOptions) -> Statistics:
+    """The statistics of one batch; of what is in memory, TFDV counts words by sketches."""
+    sketched = copy.copy(options)
+    sketched.use_sketch_based_topk_uniques = True
+    return count([batch], sketched)
+
+
+def _convert_frame(dataframe: "pd.DataFrame") -> pa.RecordBatch:
+    """A data frame as columns of lists."""
+    countable = [place for place, kind in enumerate(dataframe.dtypes) if kind.kind in "iufbOSU"]
+    batch = pa.RecordBatch.from_pandas(dataframe.iloc[:, countable])
+    columns = [_as_lists(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def _as_lists(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int64())
+    if pa.types.is_null(column.type) or pa.types.is_list(column.type):
+        return column
+    from stoker.data.encode import as_lists
+
+    return as_lists(column, empty_is_null=True)
+
+
+def count(batches: Iterable[pa.RecordBatch], options: StatsOptions) -> Statistics:
+    """The statistics of batches, as the options say."""
+    if options.sample_rate is not None:
+        batches = _sample(batches, options.sample_rate)
+    return compute_statistics(
+        batches, options.schema, options.for_counting(), find_slicers(options)
+    )
+
+
+def _sample(batches: Iterable[pa.RecordBatch], rate: float) -> Iterator[pa.RecordBatch]:
+    """Each row with this probability; the same rows every time."""
+    dice = np.random.default_rng(_SAMPLE_SEED)
+    for batch in batches:
+        yield batch.filter(pa.array(dice.random(batch.num_rows) < rate))
+
+
+def _keep(statistics: Statistics, output_path: str | bytes | None) -> Statistics:
+    if output_path is not None:
+        path = output_path.decode() if isinstance(output_path, bytes) else str(output_path)
+        write_stats_tfrecord(statistics, path)
+    return statistics
