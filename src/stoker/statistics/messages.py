@@ -35,9 +35,7 @@ def count_examples(statistics: Statistics) -> int:
 
 def weigh_examples(statistics: Statistics) -> float:
     """The weight of all examples, or their number if they have no weights."""
-    return sum(
-        dataset.weighted_num_examples or dataset.num_examples for dataset in statistics.datasets
-    )
+    return float(sum(one.weighted_num_examples or one.num_examples for one in statistics.datasets))
 
 
 def count_presence(common: statistics_pb2.CommonStatistics) -> tuple[float, float]:
