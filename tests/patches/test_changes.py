@@ -73,7 +73,7 @@ def test_one_finder_serves_all(library):
     before = len(sys.meta_path)
     for name in (library, f"{library}.part"):
         after_import(name, mark)
-    import_as("no_such_name", library)
+    import_as("no_such_name", [library])
     assert len(sys.meta_path) <= before + 1
 
 
@@ -85,7 +85,7 @@ def test_what_is_not_installed_is_not_found():
 
 def test_a_name_means_another_package_and_all_that_is_in_it(library):
     other = f"other_{library}"
-    import_as(other, library)
+    import_as(other, [library])
     part = importlib.import_module(f"{other}.part")
     assert part is importlib.import_module(f"{library}.part")
     assert importlib.import_module(other) is importlib.import_module(library)

@@ -122,3 +122,18 @@ def test_only_features_that_could_not_be_computed_may_be_popped_without_a_defaul
     for name in ("x", "other"):
         with pytest.raises(KeyError):
             features.pop(name)
+
+
+@pytest.mark.tf
+def test_a_schema_is_made_under_the_name_of_the_first_years(run_python):
+    run_python(
+        """
+        import tfx
+        import tensorflow as tf
+        from tensorflow_transform.tf_metadata import dataset_metadata, dataset_schema
+
+        spec = {"x": tf.io.FixedLenFeature([], tf.float32)}
+        metadata = dataset_metadata.DatasetMetadata(dataset_schema.from_feature_spec(spec))
+        assert [one.name for one in metadata.schema.feature] == ["x"]
+        """
+    )

@@ -73,6 +73,25 @@ def test_with_keras_2_every_import_of_keras_is_tf_keras_itself(run_python):
 
 
 @pytest.mark.tf
+def test_with_keras_2_modules_are_where_older_versions_had_them(run_python):
+    run_python(
+        """
+        from stoker.task import ProcessNeeds
+        from stoker.patches.tf_keras import alias_keras, prepare_keras
+
+        prepare_keras(ProcessNeeds(tensorflow=True, keras=2))
+        import tensorflow as tf
+        alias_keras()
+        from keras.utils.vis_utils import plot_model
+        from keras.utils import np_utils
+        from keras.engine import training
+        assert training.Model is tf.keras.Model
+        assert np_utils.to_categorical is tf.keras.utils.to_categorical
+        """
+    )
+
+
+@pytest.mark.tf
 def test_with_keras_3_tf_keras_is_keras_3_and_the_old_one_is_not_loaded(run_python):
     run_python(
         """

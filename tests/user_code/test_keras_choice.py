@@ -39,6 +39,8 @@ def choose(write):
         ("from keras.layers import DenseFeatures", "imports keras.layers.DenseFeatures"),
         ("import keras\nkeras.optimizers.legacy.Adam()", "uses keras.optimizers.legacy"),
         ("from keras.optimizers import legacy", "imports keras.optimizers.legacy"),
+        ("from keras.utils.vis_utils import plot_model", "imports keras.utils.vis_utils"),
+        ("from keras.utils import np_utils", "imports keras.utils.np_utils"),
         ("from keras import layers\nlayers.experimental.x", "uses layers.experimental"),
         ("import keras\nkeras.optimizers.Adam(lr=0.1)", "module.py:2 uses Adam(lr=…)"),
         ("import keras\nmodel.fit(x, workers=2)", "module.py:2 uses fit(workers=…)"),

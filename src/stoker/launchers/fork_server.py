@@ -28,7 +28,7 @@ from stoker.any_python.launcher_link import (
 )
 from stoker.any_python.logs import hush_libraries
 from stoker.launchers.worker import execute
-from stoker.patches.tensorflow_transform import tolerate_pop
+from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
 from stoker.patches.tf_keras import alias_keras, prepare_keras
 from stoker.task import Outcome, ProcessNeeds, Task
 from stoker.training.stopping import is_stop_wanted, raise_on_sigterm
@@ -60,6 +60,7 @@ def prepare(needs: ProcessNeeds) -> None:
     prepare_keras(needs)
     if needs.tensorflow:
         tolerate_pop()
+        provide_old_names()
         importlib.import_module("tensorflow")
     if needs.keras == 2:
         alias_keras()  # before others import `keras`

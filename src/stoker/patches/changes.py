@@ -3,7 +3,7 @@
 
     replace(keras.Model, "fit", fit)                undone by close(), or by leaving `with`
     after_import("tensorflow_transform", change)    change(module), now or once it is imported
-    import_as("keras", "tf_keras")                  `import keras.x` gives tf_keras.x itself
+    import_as("keras", ["tf_keras"])                `import keras.x` gives tf_keras.x itself
 
 Whoever changes a third party does it in this package, and has a line in registry.py.
 """
@@ -44,9 +44,13 @@ def after_import(name: str, change: Change) -> None:
     _install_finder()
 
 
-def import_as(name: str, real_name: str) -> None:
-    """Let a name, and every module below it, mean the real ones, now and in later imports."""
-    _finder.real_names[name] = real_name
+def import_as(name: str, real_names: Sequence[str]) -> None:
+    """Let a name, and every module below it, mean the real ones, now and in later imports.
+
+    What is not below the first of the real names is looked for below the others.
+    """
+    _finder.real_names[name] = real_names
+    real_name = real_names[0]
     for loaded in [one for one in sys.modules if one.partition(".")[0] == name]:
         del sys.modules[loaded]
     for loaded in [one for one in sys.modules if one.partition(".")[0] == real_name]:
@@ -59,14 +63,15 @@ class _Finder(MetaPathFinder):
 
     def __init__(self) -> None:
         self.changes: dict[str, list[Change]] = {}
-        self.real_names: dict[str, str] = {}
+        self.real_names: dict[str, Sequence[str]] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         top, _, below = fullname.partition(".")
         if top in self.real_names:
-            return _find_alias(fullname, f"{self.real_names[top]}.{below}".rstrip("."))
+            reals = (f"{real_name}.{below}".rstrip(".") for real_name in self.real_names[top])
+            return next(filter(None, (_find_alias(fullname, real) for real in reals)), None)
         if fullname not in self.changes:
             return None
         others = (one.find_spec for one in sys.meta_path if one is not self)
@@ -84,7 +89,10 @@ class _Finder(MetaPathFinder):
 
 
 def _find_alias(name: str, real_name: str) -> ModuleSpec | None:
-    if importlib.util.find_spec(real_name) is None:
+    try:
+        if importlib.util.find_spec(real_name) is None:
+            return None
+    except ModuleNotFoundError:  # what it is below is missing too
         return None
     return ModuleSpec(name, _AliasLoader(real_name))
 

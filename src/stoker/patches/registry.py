@@ -143,6 +143,12 @@ PATCHES = {
         why="serving functions written for older versions do that",
         tried="1.21",
     ),
+    "transform-names": Patch(
+        library="tensorflow-transform",
+        what="tf_metadata.dataset_schema is there again",
+        why="modules of its first years make their schemas with it",
+        tried="1.21",
+    ),
     "tfma-names": Patch(
         library="tensorflow-model-analysis",
         what="names that it lost are there again",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensorflow-transform: serving functions written for older versions work with today's.
+"""tensorflow-transform: modules written for older versions work with today's.
 
 Serving code drops the label from what `transform_features_layer()` returns:
 
@@ -26,6 +26,26 @@ def tolerate_pop() -> None:
     changes nothing.
     """
     after_import("tensorflow_transform.output_wrapper", _change_layer)
+
+
+def provide_old_names() -> None:
+    """Let `tf_metadata.dataset_schema`, which became schema_utils, be imported."""
+    after_import("tensorflow_transform.tf_metadata", _add_dataset_schema)
+
+
+def _add_dataset_schema(package: ModuleType) -> None:
+    PATCHES["transform-names"].check_version()
+    name = f"{package.__name__}.dataset_schema"
+    module = ModuleType(name, "What schema_utils was called before tensorflow-transform 0.14.")
+
+    def from_feature_spec(feature_spec: Any, domains: Any = None) -> Any:
+        """The schema that a feature spec says."""
+        from tensorflow_transform.tf_metadata import schema_utils
+
+        return schema_utils.schema_from_feature_spec(feature_spec, domains)
+
+    vars(module)["from_feature_spec"] = from_feature_spec
+    vars(package)["dataset_schema"] = sys.modules[name] = module
 
 
 class TransformedFeatures(dict[str, Any]):

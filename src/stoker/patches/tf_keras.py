@@ -40,7 +40,10 @@ def alias_keras() -> None:
     PATCHES["tf-keras-name"].check_version(tf_keras.__version__)
     # This is what `tf.keras` means; it lost its version when it left TensorFlow.
     vars(importlib.import_module("tf_keras.api._v2.keras"))["__version__"] = tf_keras.__version__
-    import_as("keras", "tf_keras")
+    # Up to 2.12, what is below `src` now stood where modules import it: keras.utils.vis_utils.
+    import_as("keras", ["tf_keras", "tf_keras.src"])
+    for name in ("generic_utils", "np_utils", "vis_utils"):  # `from keras.utils import np_utils`
+        vars(tf_keras.utils)[name] = importlib.import_module(f"tf_keras.src.utils.{name}")
 
 
 def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""To be imported for its effect, by `tfx` and by the Evaluator: tfma.EvalConfig is there.
+"""To be imported for its effect, by `tfx` and by the Evaluator: names that libraries lost.
 
-A pipeline file names it, and an installed TFMA may lack it.
+A pipeline file names tfma.EvalConfig, and an installed TFMA may lack it; a notebook makes a schema
+with dataset_schema, which tensorflow-transform has renamed.
 """
 
+from stoker.patches.tensorflow_transform import provide_old_names
 from stoker.stand_ins.tfma.names import provide_tfma
 
 provide_tfma()
+provide_old_names()

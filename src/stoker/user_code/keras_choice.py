@@ -70,6 +70,10 @@ _KERAS_2_IDIOMS = (
     "SequenceFeatures",
     "fit_generator",
     "model_to_estimator",
+    "keras.engine",
+    "utils.generic_utils",
+    "utils.np_utils",
+    "utils.vis_utils",
 )
 _OPTIMIZERS = frozenset(
     {"Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD"}
