@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,18 @@ def test_damage_is_found(stoker, note, text, problem):
     file.unlink() if text is None else file.write_text(text)
     assert damaged(stoker) == [("note.txt", problem)]
     assert "1 of 2 artifacts are damaged." in stoker("verify").out
+
+
+def test_what_was_added_is_found(stoker, note):
+    Path(note.uri, "more").mkdir()
+    Path(note.uri, "more", "note.txt").touch()
+    assert damaged(stoker) == [("note.txt", "added")]
+
+
+def test_a_name_that_is_no_utf8_can_be_told(stoker, note):
+    Path(note.uri, os.fsdecode(b"caf\xe9")).touch()
+    assert damaged(stoker) == [("caf\\xe9", "added")]
+    assert "caf\\xe9  added" in stoker("verify").out
 
 
 def test_a_value_is_compared_too(stoker, run):

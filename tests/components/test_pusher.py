@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,10 @@ from stoker.components.importer import Importer
 from stoker.components.pusher import Executor, Pusher, next_version, push
 from stoker.dsl import Channel, ExecutorClassSpec, Pipeline, RuntimeParameter
 from stoker.dsl.proto.pusher_pb2 import PushDestination
+from stoker.errors import ModelRejected
 from stoker.runner import LocalDagRunner
+from stoker.storage.manifest import describe
+from stoker.storage.tree import UnfitFile
 
 PUSH = "import sys; from stoker.components.pusher import push; push(*sys.argv[1:])"
 
@@ -242,8 +244,20 @@ def test_a_push_that_fails_leaves_nothing_behind(base, tmp_path):
     first = push(str(model), str(base))
     (model / "zzz").symlink_to(tmp_path / "nowhere")
 
-    with pytest.raises(shutil.Error, match="zzz"):
+    with pytest.raises(UnfitFile, match="zzz is a link to nothing"):
         push(str(model), str(base))
+
+    assert sorted(entry.name for entry in base.iterdir()) == [".last_push", str(first)]
+
+
+def test_a_copy_that_is_not_what_was_published_is_not_pushed(base, tmp_path):
+    model = write_model(tmp_path / "model")
+    published = describe(str(model))
+    first = push(str(model), str(base), published)
+    (model / "variables" / "file-0").write_text("b" * 10)
+
+    with pytest.raises(ModelRejected, match="not pushed: variables/file-0: changed"):
+        push(str(model), str(base), published)
 
     assert sorted(entry.name for entry in base.iterdir()) == [".last_push", str(first)]
 

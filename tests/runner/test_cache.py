@@ -1,14 +1,10 @@
 """What the cache decides, without running anything."""
 
-import os
-
-from stoker.artifacts import Examples, Model
+from stoker.artifacts import Examples
 from stoker.components.tuner.component import Tuner
 from stoker.dsl import as_channel
-from stoker.runner.cache import Hit, Miss, Past, decide, find_damage, make_key, make_work_key
+from stoker.runner.cache import Hit, Miss, Past, decide, make_key, make_work_key
 from stoker.storage.file_digests import FileDigests
-from stoker.storage.manifest import seal
-from stoker.storage.root import manifest_file
 
 
 def test_of_several_that_fit_the_newest_is_reused(tmp_path):
@@ -37,20 +33,6 @@ def test_a_run_without_the_cache_leaves_nothing_to_compare_with(tmp_path):
 
 def test_a_key_does_not_depend_on_the_order_of_its_parts():
     assert make_key({"a": "1", "b": "2"}) == make_key({"b": "2", "a": "1"})
-
-
-def test_damage_is_a_file_that_is_gone_or_of_another_size(tmp_path):
-    model = Model()
-    model.uri = str(tmp_path / "Trainer" / "model" / "7")
-    os.makedirs(model.uri)
-    weights = tmp_path / "Trainer" / "model" / "7" / "weights"
-    weights.write_text("1234")
-    seal(model.uri).write(manifest_file(model.uri))
-    assert find_damage({"model": [model]}) == ""
-    weights.write_text("12345")
-    assert find_damage({"model": [model]}).endswith("weights: resized: 5 bytes, was 4")
-    weights.unlink()
-    assert find_damage({"model": [model]}).endswith("weights: missing")
 
 
 def test_how_many_trials_run_at_once_does_not_make_other_work():

@@ -22,6 +22,7 @@ from stoker.cli.printing import print_answer, print_line, readable_duration, rea
 from stoker.metadata.masking import mask_secrets
 from stoker.metadata.records import Execution, PipelineRun
 from stoker.metadata.store import Store
+from stoker.storage.files import show_path
 from stoker.storage.manifest import Manifest
 from stoker.storage.root import manifest_file
 from stoker.views.artifact_views import html_page, preview
@@ -201,4 +202,4 @@ def _files(artifact: Artifact) -> list[dict[str, Any]]:
     path = manifest_file(artifact.uri)
     if not os.path.exists(path):
         return []
-    return [{"path": file.path, "size": file.size} for file in Manifest.read(path).files]
+    return [{"path": show_path(file.path), "size": file.size} for file in Manifest.read(path).files]

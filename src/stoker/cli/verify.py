@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker verify`: published files against the manifests that were written with them."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
 import click
@@ -11,6 +10,7 @@ from stoker.cli.lookup import find_artifact
 from stoker.cli.options import json_option, with_store
 from stoker.cli.printing import print_answer
 from stoker.metadata.store import Store
+from stoker.runner.damage import is_sealed
 from stoker.storage.manifest import find_problems
 from stoker.views.table import Table, readable_path
 
@@ -34,9 +34,8 @@ def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
     Files that an Importer registered are yours to change, and are not checked.
     """
     wanted = [find_artifact(store, name) for name in artifacts] or store.artifacts()
-    sealed = [artifact for artifact in wanted if _is_sealed(artifact)]
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        found = [wrong for many in pool.map(find_damage, sealed) for wrong in many]
+    sealed = [artifact for artifact in wanted if is_sealed(artifact)]
+    found = [wrong for artifact in sealed for wrong in list_damage(artifact)]
     num_others = len(wanted) - len(sealed)
     damage = [asdict(file) for file in found]
     record = {"compared": len(sealed), "not_compared": num_others, "damage": damage}
@@ -44,12 +43,6 @@ def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
     tables = [Table(columns=("artifact", "file", "problem"), rows=rows)] if found else []
     print_answer(record, *tables, _verdict(len(sealed), num_others, found), as_json=as_json)
     return 1 if found else 0
-
-
-def _is_sealed(artifact: Artifact) -> bool:
-    """Whether Stoker wrote a manifest for it: not for files from outside, nor for TFX's."""
-    known = artifact.custom_properties
-    return "content_digest" in known and not known.get("is_external")
 
 
 def _verdict(num_compared: int, num_others: int, found: list[Damage]) -> str:
@@ -60,9 +53,9 @@ def _verdict(num_compared: int, num_others: int, found: list[Damage]) -> str:
     return f"{num_damaged} of {num_compared} artifacts are damaged{others}."
 
 
-def find_damage(artifact: Artifact) -> list[Damage]:
-    """Every file of an artifact that is missing, or is not what it was."""
+def list_damage(artifact: Artifact) -> list[Damage]:
+    """Every file of an artifact that is missing, was added, or is not what it was."""
     return [
         Damage(artifact=artifact.id, path=path, problem=problem)
-        for path, problem in find_problems(artifact.uri)
+        for path, problem in find_problems(artifact.uri, by_digest=True)
     ]

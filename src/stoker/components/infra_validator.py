@@ -7,7 +7,6 @@ blessing: <uri>/INFRA_BLESSED or <uri>/INFRA_NOT_BLESSED    an empty file
 
 import itertools
 import os
-import shutil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
@@ -17,6 +16,7 @@ from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split
 from stoker.data.input_files import matching_files
 from stoker.dsl.proto import infra_validator_pb2
 from stoker.models.blessing import give_verdict
+from stoker.storage.tree import copy_tree
 
 if TYPE_CHECKING:
     from stoker.models.model_servers import Request
@@ -141,7 +141,7 @@ def _stamp(folder: str, requests: "list[Request]", blessing: Artifact) -> None:
     from stoker.data.tfrecord import write_records
 
     stamped = os.path.join(blessing.uri, "stamped_model")
-    shutil.copytree(folder, stamped)
+    copy_tree(folder, stamped)
     logs = (
         prediction_log_pb2.PredictionLog(
             predict_log=prediction_log_pb2.PredictLog(request=request)

@@ -15,12 +15,22 @@ from typing import Any, ClassVar
 from stoker import dsl
 from stoker.any_python.layout import serving_model_path
 from stoker.any_python.lines import say
-from stoker.artifacts import Artifact, InfraBlessing, Model, ModelBlessing, PushedModel
+from stoker.artifacts import (
+    Artifact,
+    InfraBlessing,
+    Model,
+    ModelBlessing,
+    PushedModel,
+    every,
+)
 from stoker.dsl.proto.pusher_pb2 import PushDestination
+from stoker.errors import ModelRejected
 from stoker.models.blessing import Marker, is_blessed
-from stoker.storage.files import sync
+from stoker.storage.files import show_path, sync
 from stoker.storage.locks import hold_lock
-from stoker.storage.manifest import seal
+from stoker.storage.manifest import Manifest, find_differences, seal
+from stoker.storage.root import manifest_file
+from stoker.storage.tree import copy_tree
 
 _COPY = ".pushing"
 _LAST_PUSH = ".last_push"
@@ -103,8 +113,8 @@ class Executor(dsl.BaseExecutor):
         base_directory = _base_directory(exec_properties.get("push_destination"))
         model_path = self.GetModelPath(input_dict)
         # First the copy that nobody serves: the push is the last thing that can go wrong.
-        shutil.copytree(model_path, pushed_model.uri, dirs_exist_ok=True)
-        version = push(model_path, base_directory)
+        copy_tree(model_path, pushed_model.uri)
+        version = push(model_path, base_directory, _find_published(model_path, input_dict))
         destination = os.path.join(base_directory, str(version))
         say(f"The model is pushed to {destination}.")
         self._MarkPushed(pushed_model, destination, str(version))
@@ -142,11 +152,12 @@ class Executor(dsl.BaseExecutor):
         model_push.set_int_custom_property("pushed", 0)
 
 
-def push(model_path: str, base_directory: str) -> int:
+def push(model_path: str, base_directory: str, published: Manifest | None = None) -> int:
     """Add a copy of the model to the folder under a new version, which is returned.
 
     The copy is made and brought to the disk under a hidden name, then renamed: whoever looks sees
-    all of it or nothing, and a push that dies changes nothing that was there.
+    all of it or nothing, and a push that dies changes nothing that was there. A copy that is not
+    what was `published`, where that is known, is refused.
     """
     os.makedirs(base_directory, exist_ok=True)
     with hold_lock(os.path.join(base_directory, _LAST_PUSH)) as last_push:
@@ -154,8 +165,13 @@ def push(model_path: str, base_directory: str) -> int:
         if os.path.lexists(copy):
             shutil.rmtree(copy)
         try:
-            shutil.copytree(model_path, copy)
-            seal(copy)
+            copy_tree(model_path, copy)
+            copied = seal(copy)
+            for name, problem in find_differences(published or copied, copied):
+                raise ModelRejected(
+                    f"The model in {model_path} is not what was published, and is not pushed: "
+                    f"{show_path(name)}: {problem}."
+                )
             version = next_version(
                 now=int(time.time()),
                 last=_read_version(last_push),
@@ -168,6 +184,15 @@ def push(model_path: str, base_directory: str) -> int:
         finally:  # the copy has another name by now, or something failed, such as a full disk
             shutil.rmtree(copy, ignore_errors=True)
     return version
+
+
+def _find_published(model_path: str, input_dict: dsl.Artifacts) -> Manifest | None:
+    """What the files of the model were when they were published, if a step made them."""
+    for artifact in every(input_dict):
+        manifest, folder = manifest_file(artifact.uri), os.path.relpath(model_path, artifact.uri)
+        if not folder.startswith(os.pardir) and os.path.exists(manifest):
+            return Manifest.read(manifest).below(folder)
+    return None
 
 
 def next_version(*, now: int, last: int, taken: list[str]) -> int:

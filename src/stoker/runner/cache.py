@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from stoker.artifacts import Artifact, ArtifactMap, PropertyValue, every
+from stoker.artifacts import Artifact, ArtifactMap, PropertyValue
 from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters.finding import inspect_python
 from stoker.metadata.records import Execution
 from stoker.runner.plan import StepPlan
 from stoker.storage.file_digests import FileDigests
-from stoker.storage.manifest import describe, find_problems
+from stoker.storage.manifest import describe
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import definition_source
 
@@ -172,24 +172,6 @@ def _collect_code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests
 def _describe_content(artifact: Artifact) -> list[Any]:
     digest = artifact.custom_properties.get("content_digest") or describe(artifact.uri).digest
     return [artifact.type_name, digest, artifact.properties]
-
-
-def find_damage(outputs: ArtifactMap) -> str:
-    """What is wrong with the files of earlier outputs: gone, or of another size; else nothing."""
-    for artifact in every(outputs):
-        for path, problem in find_problems(artifact.uri, only_sizes=True):
-            return f"{path}: {problem}"
-    return ""
-
-
-def find_change(artifact: Artifact) -> str:
-    """What is wrong with an artifact of an earlier run: gone, or other files; else nothing."""
-    if not os.path.exists(artifact.uri):
-        return f"{artifact.uri} is gone"
-    known = artifact.custom_properties.get("content_digest")
-    if known and known != describe(artifact.uri).digest:
-        return f"the files of {artifact.uri} are not those that were published"
-    return ""
 
 
 def _read_texts(value: PropertyValue) -> dict[str, str]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.dsl.component import Node
-from stoker.errors import StoreError
+from stoker.errors import StepFailed, StoreError
 from stoker.metadata.masking import KnownSecrets
 from stoker.metadata.records import SKIPPED, EventType, ExecutionState
-from stoker.storage.manifest import seal
+from stoker.storage.manifest import Manifest, seal
 from stoker.storage.root import Root, manifest_file, output_dir
 
 if TYPE_CHECKING:
@@ -66,11 +66,19 @@ class ExecutionRecorder:
     def publish(self, outputs: ArtifactMap, properties: Mapping[str, Any] | None = None) -> None:
         """Seal the files, write their manifests, then make everything LIVE in one transaction."""
         for artifact in every(outputs):
-            manifest = seal(artifact.uri)
+            manifest = self._seal(artifact)
             artifact.custom_properties["content_digest"] = manifest.digest
             manifest.write(manifest_file(artifact.uri))
         self.store.publish(self.id, outputs, properties=properties)
         self.outputs = outputs
+
+    def _seal(self, artifact: Artifact) -> Manifest:
+        try:
+            return seal(artifact.uri)
+        except OSError as error:
+            raise StepFailed(
+                f"{self.node.id}: its {artifact.type_name} cannot be published: {error}"
+            ) from error
 
     def adopt(self, outputs: ArtifactMap) -> None:
         """Publish files from outside the pipeline, which stay where they are."""

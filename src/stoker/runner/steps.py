@@ -33,6 +33,7 @@ from stoker.metadata.masking import environment, find_secrets, mask_secrets
 from stoker.metadata.records import ExecutionState
 from stoker.runner import cache
 from stoker.runner.console import Console
+from stoker.runner.damage import find_damage, refuse_damaged_inputs
 from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
 from stoker.runner.recorder import ExecutionRecorder
 from stoker.storage.file_digests import FileDigests
@@ -213,7 +214,9 @@ class Steps:
             key: self._find_candidates(node, channel) for key, channel in node.inputs.items()
         }
         found = node.resolve(candidates, self.store)
-        while damaged := {one.id: why for one in every(found) if (why := cache.find_change(one))}:
+        while damaged := {
+            one.id: why for one in every(found) if (why := find_damage(one, by_digest=True))
+        }:
             for why in damaged.values():
                 self.console.step(f"{node.id}: passed over, because {why}")
             candidates = {
@@ -283,7 +286,8 @@ class Steps:
             self.digest,
         )
         if isinstance(decision, cache.Hit):
-            wrong = cache.find_damage(self.store.outputs(decision.execution_id))
+            outputs = self.store.outputs(decision.execution_id)
+            wrong = next(filter(None, map(find_damage, every(outputs))), "")
             return cache.Miss(f"miss: {wrong}") if wrong else decision
         return decision
 
@@ -321,6 +325,7 @@ class Steps:
         self.launcher.prepare(self._list_needs_from(node))
         self._report_process(node, plan.needs)
         with self._record(node, inputs, properties, writes=True) as execution:
+            refuse_damaged_inputs(node, inputs)
             task = self._make_task(node, plan, inputs, execution, checkpoint_dir)
             outcome = self.launcher.launch(task, self.console)
             outputs = self._take_outputs(node, task, outcome)

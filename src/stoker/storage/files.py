@@ -37,3 +37,8 @@ def sync(path: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def show_path(path: str) -> str:
+    """A path as it can be printed and stored: bytes in it that are no UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

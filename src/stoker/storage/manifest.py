@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manifests: what an artifact's files were when it was published, so that damage can be seen."""
 
-import fnmatch
+import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
-from stoker.storage.files import sync, write_whole
+from stoker.storage.files import show_path, sync, write_whole
 from stoker.storage.root import manifest_file, output_dir
-
-# Columns beside the examples are a cache: they can be deleted, or made again, at any time.
-_CACHES = "columns/Split-*/*.arrow"
+from stoker.storage.tree import Tree, do_for_all, list_folders, list_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +21,8 @@ class FileEntry:
     path: str
     size: int
     sha256: str
+    ctime_ns: int = 0
+    """When the file last changed, in any way; 0 in manifests that did not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,78 +30,149 @@ class Manifest:
     """Every file of an artifact, by its path below the artifact's URI."""
 
     files: tuple[FileEntry, ...]
+    empty_folders: tuple[str, ...] | None = None
+    """None in manifests that did not tell."""
+
+    @property
+    def folders(self) -> list[str]:
+        """Every folder, the artifact's own first, whose name is empty."""
+        return list_folders((entry.path for entry in self.files), self.empty_folders or ())
 
     @property
     def digest(self) -> str:
         """One SHA-256 for the content of the whole artifact."""
-        lines = "".join(f"{entry.sha256}  {entry.path}\n" for entry in self.files)
-        return hashlib.sha256(lines.encode()).hexdigest()
+        lines = [f"{entry.sha256}  {_on_one_line(entry.path)}\n" for entry in self.files]
+        lines += [f"folder  {_on_one_line(folder)}\n" for folder in self.empty_folders or ()]
+        return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
 
     def write(self, path: str) -> None:
         """Write the manifest to `path`, and to the disk itself."""
-        record = [{"path": f.path, "size": f.size, "sha256": f.sha256} for f in self.files]
         with write_whole(path) as file:
-            file.write(json.dumps({"digest": self.digest, "files": record}, indent=1).encode())
+            file.write(json.dumps(self._to_record(), indent=1).encode())
+
+    def _to_record(self) -> dict[str, Any]:
+        fields = FileEntry.__dataclass_fields__
+        files = [{name: getattr(entry, name) for name in fields} for entry in self.files]
+        return {"digest": self.digest, "files": files, "empty_folders": self.empty_folders}
 
     @classmethod
     def read(cls, path: str) -> Self:
         """The manifest that `write` wrote."""
         with open(path, encoding="utf-8") as file:
             record = json.load(file)
-        return cls(tuple(FileEntry(**entry) for entry in record["files"]))
+        folders = record.get("empty_folders")
+        return cls(
+            tuple(FileEntry(**entry) for entry in record["files"]),
+            None if folders is None else tuple(folders),
+        )
+
+    def below(self, folder: str) -> Self:
+        """What of it is in a folder, by paths below that folder."""
+        if folder in ("", os.curdir):
+            return self
+        start = folder + os.sep
+        return replace(
+            self,
+            files=tuple(
+                replace(entry, path=entry.path.removeprefix(start))
+                for entry in self.files
+                if entry.path.startswith(start)
+            ),
+            empty_folders=self.empty_folders
+            and tuple(
+                path.removeprefix(start) for path in self.empty_folders if path.startswith(start)
+            ),
+        )
 
 
 def describe(uri: str) -> Manifest:
     """What the files at `uri` are: a directory, or one file; empty if nothing is there.
 
-    Caches that can be made again of the other files do not count.
+    Caches that can be made again of the other files do not count. Links may lead anywhere: files
+    that no step made are where their owner wants them.
     """
-    root, paths = _list_files(uri)
-    with ThreadPoolExecutor(max_workers=min(8, len(paths) or 1)) as pool:
-        return Manifest(tuple(pool.map(lambda path: _describe_file(path, root), paths)))
-
-
-def find_problems(uri: str, *, only_sizes: bool = False) -> Iterator[tuple[str, str]]:
-    """Each file of a published artifact that is not what it was: its path, and how it differs."""
-    path = manifest_file(uri)
-    if not os.path.exists(path):
-        yield path, "the manifest is missing"
-        return
-    for entry in Manifest.read(path).files:
-        path = os.path.join(output_dir(uri), entry.path)
-        if problem := _find_problem(path, entry, only_size=only_sizes):
-            yield path, problem
-
-
-def _find_problem(path: str, entry: FileEntry, *, only_size: bool) -> str:
-    try:
-        size = os.stat(path).st_size
-    except FileNotFoundError:
-        return "missing"
-    if size != entry.size:
-        return f"resized: {size} bytes, was {entry.size}"
-    same = only_size or _describe_file(path, path).sha256 == entry.sha256
-    return "" if same else "changed"
+    tree = list_tree(uri, confined=False)
+    tree.refuse_misfits()
+    return _read_files(tree)
 
 
 def seal(uri: str) -> Manifest:
     """Bring the files at `uri` to the disk itself and say what they are."""
-    _, paths = _list_files(uri)
-    folders = [folder for folder, _, _ in os.walk(uri)]
-    for path in [*paths, *folders, os.path.dirname(uri)]:
-        sync(path)
-    return describe(uri)
+    tree = list_tree(uri)
+    tree.refuse_misfits()
+    manifest = _read_files(tree, durable=True)
+    folders = [os.path.join(tree.root, folder) for folder in tree.folders]
+    do_for_all(sync, [*folders, os.path.dirname(uri)])
+    return manifest
 
 
-def _list_files(uri: str) -> tuple[str, list[str]]:
-    """The directory that paths are relative to, and the files."""
-    if os.path.isfile(uri):
-        return os.path.dirname(uri), [uri]
-    found = (os.path.join(folder, name) for folder, _, names in os.walk(uri) for name in names)
-    return uri, sorted(p for p in found if not fnmatch.fnmatch(os.path.relpath(p, uri), _CACHES))
+def find_problems(uri: str, *, by_digest: bool = False) -> list[tuple[str, str]]:
+    """Each file of a published artifact that is not what it was: its path, and how it differs.
+
+    Only files whose size or time of change is another are read; with `by_digest`, all are.
+    """
+    path = manifest_file(uri)
+    if not os.path.exists(path):
+        return [(path, "the manifest is missing")]
+    manifest = Manifest.read(path)
+    try:
+        tree = list_tree(uri)
+        now = _read_files(tree, () if by_digest else manifest.files)
+    except OSError as error:
+        return [(show_path(error.filename or uri), f"cannot be read: {error.strerror}")]
+    found = dict(tree.misfits)
+    for name, problem in find_differences(manifest, now):
+        found.setdefault(os.path.join(output_dir(uri), name), problem)
+    if not found and now.files != manifest.files:
+        _remember_times(manifest, now, path)
+    return [(show_path(path), problem) for path, problem in found.items()]
 
 
-def _describe_file(path: str, root: str) -> FileEntry:
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return FileEntry(os.path.relpath(path, root), file.tell(), digest)
+def find_differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
+    """Each path that is not what it was before, and how it differs."""
+    found = {entry.path: entry for entry in now.files}
+    for entry in before.files:
+        there = found.pop(entry.path, None)
+        if not there:
+            yield entry.path, "missing"
+        elif there.size != entry.size:
+            yield entry.path, f"resized: {there.size} bytes, was {entry.size}"
+        elif there.sha256 != entry.sha256:
+            yield entry.path, "changed"
+    for path in found:
+        yield path, "added"
+    if before.empty_folders is not None and now.empty_folders is not None:
+        for folder in sorted({*before.empty_folders} - {*now.folders}):
+            yield folder, "missing"
+        for folder in sorted({*now.empty_folders} - {*before.folders}):
+            yield folder, "added"
+
+
+def _remember_times(manifest: Manifest, now: Manifest, path: str) -> None:
+    """Keep the times of files that are as they were, such as copies of them, for the next look."""
+    with contextlib.suppress(OSError):  # who may only read the root reads its files every time
+        replace(manifest, files=now.files).write(path)
+
+
+def _read_files(tree: Tree, known: Iterable[FileEntry] = (), *, durable: bool = False) -> Manifest:
+    """What is in the files of a tree; those that are `known` are read only if they changed."""
+    by_path = {entry.path: entry for entry in known}
+
+    def read(name: str) -> FileEntry:
+        path = os.path.join(tree.root, name)
+        if before := by_path.get(name):
+            now = os.stat(path)
+            if (before.size, before.ctime_ns) == (now.st_size, now.st_ctime_ns):
+                return before
+        with open(path, "rb") as file:
+            if durable:
+                os.fsync(file.fileno())
+            now = os.fstat(file.fileno())  # what changes from here on has another time
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return FileEntry(name, now.st_size, digest, now.st_ctime_ns)
+
+    return Manifest(tuple(do_for_all(read, tree.files)), tree.empty_folders)
+
+
+def _on_one_line(path: str) -> str:
+    return path.replace("\\", "\\\\").replace("\n", "\\n")

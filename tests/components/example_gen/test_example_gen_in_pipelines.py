@@ -8,7 +8,7 @@ import pytest
 
 from stoker.artifacts import Examples, Model
 from stoker.cli.clean import find_leftovers
-from stoker.cli.verify import find_damage
+from stoker.cli.verify import list_damage
 from stoker.components.example_gen.component import CsvExampleGen, JsonExampleGen, ParquetExampleGen
 from stoker.components.importer import Importer
 from stoker.components.schema_gen import ImportSchemaGen
@@ -84,7 +84,7 @@ def test_without_the_columns_everything_is_as_it_was(tmp_path):
     before = describe(examples.uri).digest
     assert list(Path(examples.uri, "columns").rglob("*.arrow"))
     shutil.rmtree(Path(examples.uri, "columns"))
-    assert find_damage(examples) == []
+    assert list_damage(examples) == []
     assert describe(examples.uri).digest == before == examples.custom_properties["content_digest"]
     steps = CsvExampleGen(str(tmp_path / "in"))
     _, why = run(root, steps, count(examples=steps.outputs["examples"]))
