@@ -17,6 +17,7 @@ from stoker.any_python.layout import serving_model_path
 from stoker.any_python.lines import say
 from stoker.artifacts import (
     Artifact,
+    ArtifactMap,
     InfraBlessing,
     Model,
     ModelBlessing,
@@ -28,7 +29,7 @@ from stoker.errors import ModelRejected
 from stoker.models.blessing import Marker, is_blessed
 from stoker.storage.files import show_path, sync
 from stoker.storage.locks import hold_lock
-from stoker.storage.manifest import Manifest, find_differences, seal
+from stoker.storage.manifest import Manifest, describe, find_differences, seal
 from stoker.storage.root import manifest_file
 from stoker.storage.tree import copy_tree
 
@@ -93,6 +94,20 @@ class Pusher(dsl.BaseComponent):
             raise ValueError("Pusher needs model, or an infra_blessing that holds one.")
         spec = PusherSpec.from_arguments(locals(), custom_config=json.dumps(custom_config))
         super().__init__(spec, custom_executor_spec, instance_name)
+
+    def find_undone(self, outputs: ArtifactMap) -> str:
+        """Why the model that was pushed is not the one that is served now, if it is not.
+
+        A server takes the highest version. What an executor of the user's own pushed elsewhere
+        cannot be looked at.
+        """
+        for pushed_model in outputs["pushed_model"]:
+            base_directory, version = os.path.split(
+                pushed_model.get_string_custom_property("pushed_destination")
+            )
+            if os.path.isabs(base_directory) and version.isdecimal():
+                return _find_what_else_is_served(base_directory, pushed_model)
+        return ""
 
 
 class Executor(dsl.BaseExecutor):
@@ -193,6 +208,27 @@ def _find_published(model_path: str, input_dict: dsl.Artifacts) -> Manifest | No
         if not folder.startswith(os.pardir) and os.path.exists(manifest):
             return Manifest.read(manifest).below(folder)
     return None
+
+
+def _find_what_else_is_served(base_directory: str, pushed_model: Artifact) -> str:
+    names = os.listdir(base_directory) if os.path.isdir(base_directory) else []
+    versions = [name for name in names if name.isdecimal()]
+    if not versions:
+        return f"there is no version in {base_directory} any more"
+    newest = os.path.join(base_directory, max(versions, key=int))
+    pushed = Manifest.read(manifest_file(pushed_model.uri))
+    try:
+        differences = list(find_differences(pushed, describe(newest)))
+    except OSError as error:
+        return f"the version that is served cannot be read: {error}"
+    for name, problem in differences:
+        # Requests to warm up a server are often put there by hand, and are no part of the model.
+        if not (problem == "added" and name.startswith("assets.extra")):
+            return (
+                f"{newest}, the highest version, is not the model that was pushed: "
+                f"{show_path(name)}: {problem}"
+            )
+    return ""
 
 
 def next_version(*, now: int, last: int, taken: list[str]) -> int:

@@ -26,7 +26,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from stoker.any_python.names import check_file_name
-from stoker.artifacts import Artifact
+from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
 from stoker.dsl.conditions import Placeholder, Published, conditions_here
 from stoker.dsl.executor import ExecutorClassSpec
@@ -391,6 +391,13 @@ class BaseComponent(Node):
     def external_files(self, parameters: dict[str, Any]) -> list[str]:  # noqa: ARG002
         """The files from outside the pipeline that the step reads: its result depends on them."""
         return []
+
+    def find_undone(self, outputs: ArtifactMap) -> str:  # noqa: ARG002
+        """What the step once did outside of the pipeline and is not so any more, in words.
+
+        `outputs` are those of that time; an empty answer lets them be used again.
+        """
+        return ""
 
     def with_beam_pipeline_args(self, beam_pipeline_args: list[str]) -> Self:
         """Run this component's Beam pipelines, if it has any, with these flags."""

@@ -287,7 +287,8 @@ class Steps:
         )
         if isinstance(decision, cache.Hit):
             outputs = self.store.outputs(decision.execution_id)
-            wrong = next(filter(None, map(find_damage, every(outputs))), "")
+            damage = next(filter(None, map(find_damage, every(outputs))), "")
+            wrong = damage or node.find_undone(outputs)
             return cache.Miss(f"miss: {wrong}") if wrong else decision
         return decision
 
