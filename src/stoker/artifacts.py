@@ -160,6 +160,26 @@ class Artifact:
         found = cls.TYPE_ANNOTATION
         return found.system_type() if isinstance(found, type) else found
 
+    @property
+    def mlmd_artifact(self) -> Any:
+        """This artifact as ML Metadata's message, for code that reads it there."""
+        from ml_metadata.proto import metadata_store_pb2
+
+        message = metadata_store_pb2.Artifact(
+            id=self.id, uri=self.uri, type=self.type_name, name=self.name, state=int(self.state)
+        )
+        for target, values in (
+            (message.properties, self.properties),
+            (message.custom_properties, self.custom_properties),
+        ):
+            for name, value in values.items():
+                _fill_message(target[name], value)
+        return message
+
+    def has_property(self, key: str) -> bool:
+        """Whether the type declares a property `key`, and it was set."""
+        return key in self.properties
+
     def has_custom_property(self, key: str) -> bool:
         """Whether `key` was set as a custom property."""
         return key in self.custom_properties
@@ -184,6 +204,10 @@ class Artifact:
         """Set a custom property to a JSON value."""
         self.custom_properties[key] = value
 
+    def set_bool_custom_property(self, key: str, value: bool) -> None:
+        """Set a custom property to True or False."""
+        self.custom_properties[key] = bool(value)
+
     def get_string_custom_property(self, key: str) -> str:
         """The custom property `key` as a string, or an empty one."""
         return str(self.custom_properties.get(key, ""))
@@ -196,7 +220,17 @@ class Artifact:
         """The custom property `key` as a float, or 0.0."""
         return float(self.custom_properties.get(key, 0.0))  # type: ignore[arg-type]
 
+    def get_bool_custom_property(self, key: str) -> bool:
+        """The custom property `key` as True or False; False if it was not set."""
+        return bool(self.custom_properties.get(key, False))
+
     get_json_value_custom_property = get_custom_property
+
+    def copy_from(self, other: "Artifact") -> None:
+        """Take over everything that is known about another artifact of this type."""
+        if other.type_name != self.type_name:
+            raise ValueError(f"A {self.type_name} cannot be a copy of {other!r}.")
+        vars(self).update(vars(type(self).from_dict(other.to_dict())))
 
     def to_dict(self) -> dict[str, Any]:
         """This artifact as plain JSON, for the border between processes."""
@@ -221,6 +255,25 @@ class Artifact:
         artifact.properties = dict(record["properties"])
         artifact.custom_properties = dict(record["custom_properties"])
         return artifact
+
+    to_json_dict = to_dict
+    from_json_dict = from_dict
+
+
+def _fill_message(target: Any, value: PropertyValue) -> None:
+    """A property's value in ML Metadata's message."""
+    match value:
+        case bool():
+            target.bool_value = value
+        case int():
+            target.int_value = value
+        case float():
+            target.double_value = value
+        case str():
+            target.string_value = value
+        case dict() | list() | tuple():
+            fields = value if isinstance(value, dict) else {"__value__": list(value)}
+            target.struct_value.update(fields)
 
 
 _SPLIT = {"split_names": Property(PropertyType.STRING)}

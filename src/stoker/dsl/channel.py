@@ -60,6 +60,14 @@ class Channel:
         """The channels that this one is made of: itself, unless it is a union."""
         return [self]
 
+    def as_optional(self) -> Self:
+        """This channel: an input that a step declares as optional may be empty anyway."""
+        return self
+
+    def no_trigger(self) -> Self:
+        """This channel: a local run has no triggers."""
+        return self
+
     def future(self) -> Placeholder:
         """What this channel will hold when the pipeline runs, for a condition to ask about."""
         name = f"{self.producer.id}.outputs[{self.output_key!r}]" if self.producer else repr(self)

@@ -264,6 +264,8 @@ class Node:
         self.inputs = ChannelMap(inputs or {})
         self.outputs = ChannelMap(outputs or {})
         self.waits_for: list[Node] = []
+        self.downstream_nodes: list[Node] = []
+        """The nodes whose `upstream_nodes` have this one; a Pipeline fills it in."""
         self.conditions = conditions_here()
         for key, channel in self.outputs.items():
             check_file_name(key, f"The key of an output of {kind}")
@@ -280,6 +282,11 @@ class Node:
     @id.setter
     def id(self, name: str) -> None:
         self._id = check_file_name(name, f"The id of a {type(self).__name__}")
+
+    @property
+    def component_id(self) -> str:
+        """An older word for the id."""
+        return self.id
 
     @property
     def type_name(self) -> str:

@@ -5,6 +5,7 @@ import graphlib
 import os
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.message import Message
@@ -19,6 +20,14 @@ from stoker.metadata.config import (
 )
 
 __all__ = ["Pipeline", "in_order"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineInfo:
+    """What a pipeline is called, and where it writes."""
+
+    pipeline_name: str
+    pipeline_root: str | RuntimeParameter
 
 
 class Pipeline:
@@ -45,6 +54,13 @@ class Pipeline:
             else as_store_config(metadata_connection_config)
         )
         self.components = in_order(components or ())
+        for node in self.components:
+            node.downstream_nodes = [one for one in self.components if node in one.upstream_nodes]
+
+    @property
+    def pipeline_info(self) -> PipelineInfo:
+        """The pipeline's name and root, where TFX's code looks for them."""
+        return PipelineInfo(pipeline_name=self.pipeline_name, pipeline_root=self.pipeline_root)
 
     @property
     def id(self) -> str:
