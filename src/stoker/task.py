@@ -178,8 +178,8 @@ class Outcome:
     """The output artifacts as `Artifact.to_dict` gives them, with the properties that were set."""
     failure: Failure | None = None
     canceled: bool = False
-    loaded_files: Sequence[str] = ()
-    """The user's own files that were loaded, known only now."""
+    loaded_files: Mapping[str, str] = field(default_factory=dict)
+    """The user's own files that were loaded, with the digests of what was loaded."""
 
     def to_json(self) -> str:
         """This outcome as one line of JSON."""

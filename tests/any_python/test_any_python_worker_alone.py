@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Task in a process that has any_python and nothing else."""
 
+import hashlib
+
 import pytest
 from bare_process import bare_process, execute
 
@@ -37,7 +39,10 @@ def test_a_module_writes_a_model_with_its_neighbours_help(run, tmp_path):
     assert said == ["hello"]
     assert outcome["failure"] is None
     assert outcome["outputs"] == {"model": []}
-    assert outcome["loaded_files"] == [str(tmp_path / "module.py"), str(tmp_path / "neighbour.py")]
+    files = [tmp_path / "module.py", tmp_path / "neighbour.py"]
+    assert outcome["loaded_files"] == {
+        str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
+    }
     assert (tmp_path / "out" / "model.txt").read_text() == "a model"
 
 

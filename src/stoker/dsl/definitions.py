@@ -25,7 +25,7 @@ def definition_in(texts: Sequence[str], name: str) -> str | None:
         for number, statement in definitions.get(current, ()):
             source = ast.unparse(statement)
             taken[number, statement.lineno] = source
-            wanted += _used_names(symtable.symtable(source, "definition", "exec"))
+            wanted += used_names(symtable.symtable(source, "definition", "exec"))
     return "\n".join(taken[place] for place in sorted(taken)) or None
 
 
@@ -37,12 +37,13 @@ def _definitions(text: str, number: int) -> dict[str, list[tuple[int, ast.stmt]]
     except SyntaxError:
         return found
     for statement in statements:
-        for name in _bound_names(statement):
+        for name in bound_names(statement):
             found.setdefault(name, []).append((number, statement))
     return found
 
 
-def _bound_names(statement: ast.stmt) -> set[str]:
+def bound_names(statement: ast.stmt) -> set[str]:
+    """The names that a statement at the top level binds, or deletes."""
     return {
         symbol.get_name()
         for symbol in symtable.symtable(ast.unparse(statement), "definition", "exec").get_symbols()
@@ -50,11 +51,12 @@ def _bound_names(statement: ast.stmt) -> set[str]:
     }
 
 
-def _used_names(table: symtable.SymbolTable) -> set[str]:
+def used_names(table: symtable.SymbolTable) -> set[str]:
     """The names from outside that a statement, and the functions and classes in it, refer to."""
     used = {
         symbol.get_name()
         for symbol in table.get_symbols()
-        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global())
+        # The body of a class may read a name outside before it binds its own.
+        if symbol.is_referenced() and (table.get_type() != "function" or symbol.is_global())
     }
-    return used.union(*map(_used_names, table.get_children()))
+    return used.union(*map(used_names, table.get_children()))

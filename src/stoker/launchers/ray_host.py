@@ -84,7 +84,10 @@ class Host:
         self._release_port()
 
         def done(outcome: Outcome) -> None:
-            files = [path.removeprefix(came_from) for path in outcome.loaded_files]
+            files = {
+                path.removeprefix(came_from): digest
+                for path, digest in outcome.loaded_files.items()
+            }
             messages.put(("outcome", replace(outcome, loaded_files=files).to_json()))
 
         with self._preparing:

@@ -22,7 +22,7 @@ from stoker.runner.plan import StepPlan
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.manifest import describe
 from stoker.task import ProcessNeeds
-from stoker.user_code.fingerprint import definition_source
+from stoker.user_code.fingerprint import digest_definition
 
 Parts = Mapping[str, str]
 
@@ -36,6 +36,8 @@ class Past:
     execution_id: int
     parts: Parts
     loaded_files: Mapping[str, str]
+    edits: str = ""
+    """What was changed while it ran: then it is not known what it depends on."""
 
     @classmethod
     def of(cls, execution: Execution) -> Self:
@@ -45,6 +47,7 @@ class Past:
             execution_id=execution.id,
             parts=_read_texts(found.get("cache_parts")),
             loaded_files=_read_texts(found.get("loaded_files")),
+            edits=str(found.get("edits_while_running", "")),
         )
 
 
@@ -90,10 +93,24 @@ def decide(
         return Miss(
             "miss: the last run was without enable_cache, so nothing is known to compare with"
         )
+    if latest.edits:
+        return Miss(f"miss: while the last run was at it, {latest.edits}")
     changes = _describe_changes(latest.parts, parts) or _find_changed_files(
         latest.loaded_files, digest
     )
     return Miss(f"miss: {'; '.join(changes)}")
+
+
+def find_edits(before: Parts, after: Parts, loaded: Parts, digest: FileDigests) -> str:
+    """What was changed while a step ran, whose parts were collected `before` and `after`.
+
+    The files that it `loaded` were read at some time in between; then they were what their digests
+    say. Where anything has changed, nobody knows which state the step has worked with.
+    """
+    edits = _describe_changes(before, after) or [
+        f"file {path} changed" for path in loaded if digest(path) != loaded[path]
+    ]
+    return "; ".join(edits)
 
 
 def _find_changed_files(loaded: Mapping[str, str], digest: FileDigests) -> list[str]:
@@ -158,15 +175,20 @@ def _find_versions(needs: ProcessNeeds) -> dict[str, str]:
 
 
 def _collect_code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests) -> dict[str, str]:
-    """The user's code: the files of a module, or one definition and what it uses."""
-    if not plan.code_files:
-        return {}
-    file = str(plan.user_file)
-    where, _, name = node.executor_spec.class_path.rpartition(":")
-    if where == file and file not in plan.parameters.values():
-        return {f"source of {name}": _digest_text(definition_source(file, name))}
-    folder = os.path.dirname(os.path.abspath(file))
-    return {f"file {os.path.relpath(path, folder)}": digest(path) for path in plan.code_files}
+    """The user's code: what pipeline files define, and the files of a module."""
+    parts, files = {}, set()
+    for reference in (node.executor_spec.class_path, *plan.artifact_classes.values()):
+        file, _, name = reference.rpartition(":")
+        if file.endswith(".py") and os.path.isfile(file):
+            parts[f"source of {name}"] = digest_definition(file, name)
+            files.add(file)
+    if plan.user_file and (
+        plan.user_file not in files or plan.user_file in plan.parameters.values()
+    ):
+        folder = os.path.dirname(os.path.abspath(plan.user_file))
+        for path in plan.code_files:
+            parts[f"file {os.path.relpath(path, folder)}"] = digest(path)
+    return parts
 
 
 def _describe_content(artifact: Artifact) -> list[Any]:

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stoker.artifacts import STANDARD_TYPES
 from stoker.dsl.component import BaseComponent, UserCode
+from stoker.dsl.executor import reference_to
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StokerError
 from stoker.launchers.interpreters.venvs import resolve as resolve_python
@@ -28,6 +30,8 @@ class StepPlan:
     """The user's own file that the step will load, if it loads one and it is found."""
     code_files: Sequence[str]
     """That file, and those that it imports from its own folder."""
+    artifact_classes: Mapping[str, str]
+    """The user's own artifact types that it reads or writes, and where their classes are."""
     needs: ProcessNeeds
 
 
@@ -56,8 +60,18 @@ def plan_step(node: BaseComponent, parameters: dict[str, Any]) -> StepPlan:
         parameters=parameters,
         user_file=file,
         code_files=files_of(file, paths) if file and os.path.isfile(file) else (),
+        artifact_classes=_find_users_artifact_classes(node),
         needs=_find_needs(node, code, file),
     )
+
+
+def _find_users_artifact_classes(node: BaseComponent) -> dict[str, str]:
+    kinds = {channel.type for channel in (*node.inputs.values(), *node.outputs.values())}
+    return {
+        str(kind.TYPE_NAME): reference_to(kind)
+        for kind in kinds
+        if kind.TYPE_NAME not in STANDARD_TYPES
+    }
 
 
 def import_paths() -> tuple[str, ...]:

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from stoker.any_python.flags import flags_of_this_program
 from stoker.any_python.streams import open_missing_streams
-from stoker.artifacts import STANDARD_TYPES, Artifact, ArtifactMap, ValueArtifact, every
+from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.conditions import Absent
-from stoker.dsl.executor import reference_to
 from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import StepFailed, StokerError
@@ -341,8 +340,22 @@ class Steps:
                 )
                 checked = self.launcher.launch(task, self.console)
                 outputs = self._take_outputs(node, task, checked)
-            loaded = {path: self.digest(path) for path in outcome.loaded_files}
-            execution.publish(outputs, {"loaded_files": loaded})
+            loaded = {"loaded_files": dict(outcome.loaded_files)}
+            edited: Mapping[str, str] = {}
+            if before := properties["cache_parts"]:
+                after = cache.collect_parts(node, plan, inputs, self.digest)
+                edited = self._note_edits(node, before, after, outcome)
+            execution.publish(outputs, {**loaded, **edited})
+
+    def _note_edits(
+        self, node: Node, before: cache.Parts, after: cache.Parts, outcome: Outcome
+    ) -> dict[str, str]:
+        """What to record of a step whose code or data changed while it ran: it is never reused."""
+        edits = cache.find_edits(before, after, outcome.loaded_files, self.digest)
+        if not edits:
+            return {}
+        self.console.step(f"{node.id}: later runs will not reuse this: while it ran, {edits}")
+        return {"edits_while_running": edits, "cache_key": ""}
 
     def _take_outputs(self, node: Node, task: Task, outcome: Outcome) -> dict[str, list[Artifact]]:
         """The outputs, with what the executor said about them; raises if it failed."""
@@ -393,7 +406,7 @@ class Steps:
             inputs=inputs,
             outputs=execution.outputs,
             parameters=plan.parameters,
-            artifact_classes=_find_users_artifact_classes(node),
+            artifact_classes=plan.artifact_classes,
             tmp_dir=self._tmp_dir(node),
             checkpoint_dir=checkpoint_dir,
             columns_dir=self.root.columns_dir,
@@ -483,16 +496,6 @@ def _copy_from_outside(artifact: Artifact) -> Artifact:
     copied = type(artifact).from_dict({**artifact.to_dict(), "id": 0})
     copied.uri = os.path.abspath(artifact.uri)
     return copied
-
-
-def _find_users_artifact_classes(node: Node) -> dict[str, str]:
-    """Where the user's own artifact classes are that a step reads and writes."""
-    kinds = {channel.type for channel in (*node.inputs.values(), *node.outputs.values())}
-    return {
-        str(kind.TYPE_NAME): reference_to(kind)
-        for kind in kinds
-        if kind.TYPE_NAME not in STANDARD_TYPES
-    }
 
 
 def _shorten(text: str, log_file: str) -> str:

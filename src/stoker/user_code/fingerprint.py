@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a user's code a step depends on: whole files, or one definition and what it uses."""
+"""What of a user's code a step depends on: whole files, or a definition and what it depends on."""
 
+import hashlib
 import os
 from collections.abc import Sequence
 
 from stoker.any_python import modules
-from stoker.dsl.definitions import definition_in
+from stoker.user_code.dependencies import source_that_counts
 from stoker.user_code.imports import scan
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -17,17 +18,19 @@ def files_of(module_file: str, import_paths: Sequence[str] = ()) -> list[str]:
     return list(scan(module_file, import_paths).files)
 
 
-def definition_source(file: str, name: str) -> str:
-    """The source of one definition in a file, with that of every name in the file that it uses.
+def digest_definition(file: str, name: str) -> str:
+    """The digest of one definition in a file, with all of the file that it depends on.
 
     So that a step that a pipeline file defines does not depend on the rest of the pipeline file.
-    The whole text where the file cannot be parsed or has no such name.
     """
-    with open(file, encoding="utf-8") as opened:
-        text = opened.read()
-    return definition_in([text], name.partition(".")[0]) or text
+    with open(file, "rb") as opened:
+        source = source_that_counts(opened.read(), name.partition(".")[0])
+    return hashlib.sha256(source.encode() if isinstance(source, str) else source).hexdigest()
 
 
-def loaded_files() -> list[str]:
-    """The user's own files that this process has loaded as modules, the pipeline file apart."""
+def loaded_files() -> dict[str, str]:
+    """The user's own files that this process has loaded, with the digests of what was loaded.
+
+    The pipeline file is not among them.
+    """
     return modules.loaded_files(_OURS)

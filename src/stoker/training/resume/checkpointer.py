@@ -2,8 +2,6 @@
 """Takes and restores the checkpoints of one `run_fn`: of every `fit`, and of custom loops."""
 
 import contextlib
-import functools
-import hashlib
 import json
 import os
 import sys
@@ -13,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from stoker.any_python.modules import digest_file
 from stoker.data.seeds import set_entropy
 from stoker.errors import StokerError
 from stoker.training.resume.checkpoints import (
@@ -69,6 +68,18 @@ class Checkpointer:
         number = self._num_stores[kind]
         return number, CheckpointStore(os.path.join(self._folder, f"{kind}-{number}"))
 
+    def find(self, store: CheckpointStore) -> Checkpoint | None:
+        """The newest checkpoint of a store, unless other code has made it, which is said."""
+        found = store.newest()
+        if found is None:
+            return None
+        loaded, then = loaded_files(), found.record["files"]
+        changed = [path for path in then if (loaded.get(path) or digest_file(path)) != then[path]]
+        if changed:
+            self.say("warning", f"starts from the beginning, since {changed[0]} has changed")
+            return None
+        return found
+
     def is_due(self) -> bool:
         """Whether it is time to save, or to stop."""
         return time.perf_counter() >= self.schedule.next or is_stop_wanted()
@@ -92,6 +103,7 @@ class Checkpointer:
         arrays: Arrays = read_variables(variables)
         record = {
             "time": datetime.now().isoformat(sep=" ", timespec="seconds"),
+            "files": loaded_files(),
             "random": as_plain(read_random_state(), arrays),
             **describe(arrays),
         }
@@ -122,11 +134,6 @@ class Checkpointer:
         set_random_state(from_plain(found.record["random"], found.arrays))
         self.schedule.begin(now=time.perf_counter())
 
-    @functools.cached_property
-    def files(self) -> dict[str, str]:
-        """The user's own files that were loaded, with their digests."""
-        return {path: digest_file(path) for path in loaded_files()}
-
 
 def _is_chief() -> bool:
     """Whether this process is the one of its worker group that writes; one alone is."""
@@ -134,12 +141,3 @@ def _is_chief() -> bool:
     roles, task = config.get("cluster") or {}, config.get("task") or {}
     first = next((role for role in ("chief", "master", "worker") if role in roles), None)
     return not roles or (task.get("type"), int(task.get("index", 0))) == (first, 0)
-
-
-def digest_file(path: str) -> str:
-    """The digest of a file; nothing if it is gone."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return ""

@@ -33,7 +33,7 @@ class LoopCheckpoint:
             raise KeyboardInterrupt
 
     def _restore(self, checkpointer: Checkpointer) -> None:
-        if found := self._store.newest():
+        if found := checkpointer.find(self._store):
             checkpointer.restore(found, self._variables)
             self.step = int(found.record["step"])
             left = f"which a run left at {found.record['time']}"

@@ -23,7 +23,7 @@ from stoker.patches import keras as keras_3
 from stoker.patches import tf_keras as keras_2
 from stoker.patches.fit import FitLoop, Start
 from stoker.training.resume.callback_state import read_callbacks, set_callbacks
-from stoker.training.resume.checkpointer import Checkpointer, digest_file
+from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.resume.checkpoints import Checkpoint
 from stoker.training.resume.data_position import DataPasses, why_it_restarts
 from stoker.training.resume.plain_values import Arrays
@@ -111,16 +111,12 @@ class ResumableFit:
 
     def _find(self) -> Checkpoint | None:
         """The checkpoint to go on from, unless it is one of something else."""
-        found = self._store.newest()
-        if found is None:
-            return None
-        then = found.record["files"]
-        why_not = [f"{path} has changed" for path in then if digest_file(path) != then[path]]
-        if found.record["what"] != self._what:
-            why_not.append(f"fit {self._number} was another one ({found.record['what']})")
-        if why_not:
-            self._checkpointer.say("warning", f"starts from the beginning, since {why_not[0]}")
-        return None if why_not else found
+        found = self._checkpointer.find(self._store)
+        if found is None or found.record["what"] == self._what:
+            return found
+        other = f"fit {self._number} was another one ({found.record['what']})"
+        self._checkpointer.say("warning", f"starts from the beginning, since {other}")
+        return None
 
     def _make_start(self, place: Place) -> Start:
         data: Any = self._given.get("x")
@@ -170,7 +166,6 @@ class ResumableFit:
         def describe(arrays: Arrays) -> Mapping[str, Any]:
             return {
                 "what": self._what,
-                "files": self._checkpointer.files,
                 "ended": ended,
                 "place": asdict(place),
                 "callbacks": read_callbacks(self._all_callbacks(), arrays),
