@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import os
 import shutil
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,8 +65,9 @@ def get_only_uri_in_dir(dir_path: str) -> str:
 
 
 def all_files_pattern(file_pattern: str) -> str:
-    """The pattern for all files of a directory."""
-    return os.path.join(file_pattern, "*")
+    """The pattern for all files of a directory, whose own name may look like a pattern."""
+    is_itself = os.path.isdir(file_pattern)
+    return os.path.join(glob.escape(file_pattern) if is_itself else file_pattern, "*")
 
 
 def read_string_file(file_name: str) -> str:
@@ -120,7 +122,7 @@ def _parse_text(file_name: str, message: _Message, *, allow_unknown_field: bool)
     text = read_string_file(file_name)
     try:
         return text_format.Parse(text, message, allow_unknown_field=allow_unknown_field)
-    except text_format.ParseError as error:
+    except (text_format.ParseError, RecursionError) as error:
         raise ValueError(
             f"{file_name} does not hold a {message.DESCRIPTOR.name} as text: {error}"
         ) from error

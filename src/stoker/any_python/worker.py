@@ -25,6 +25,7 @@ from .io_utils import read_newer_schema
 from .launcher_link import LauncherLink, Request, fork_worker, receive_request
 from .logs import hush_deprecations
 from .modules import import_current_sources, load_named, loaded_files
+from .plain_root import PlainRoot
 from .training import train
 
 _ESTIMATOR_EXECUTOR = ":Executor"
@@ -49,12 +50,14 @@ def serve(control_fd: int) -> None:
 def _work(request: Request) -> NoReturn:
     link = LauncherLink(request)
     task = json.loads(request.task)
+    root = PlainRoot(task["tmp_dir"])
+    task = json.loads(root.enter(request.task))
 
     def warn(text: str) -> None:
         link.report({"kind": "warning", "text": text, "node": task["node_id"]})
 
     hush_deprecations()
-    link.answer(json.dumps(execute(task, warn)))
+    link.answer(root.leave(json.dumps(execute(task, warn))))
     os._exit(0)  # TensorFlow's threads can hold an interpreter back for many seconds
 
 

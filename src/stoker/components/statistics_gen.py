@@ -101,5 +101,5 @@ def _read_batches(folder: str) -> "Iterator[pa.RecordBatch]":
     from stoker.data.columns import read_batches
     from stoker.data.input_files import matching_files
 
-    for shard in matching_files(os.path.join(folder, "*")):
+    for shard in matching_files(folder):
         yield from read_batches([shard])

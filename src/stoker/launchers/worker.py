@@ -11,6 +11,7 @@ import stoker.stand_ins.provide  # noqa: F401 - user code names what an installe
 from stoker.any_python.failures import describe
 from stoker.any_python.flags import take_over_flags
 from stoker.any_python.modules import import_current_sources, load_object
+from stoker.any_python.plain_root import PlainRoot
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
@@ -25,6 +26,14 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def execute(task: Task) -> Outcome:
     """Run a task in this process; whatever it raises becomes a Failure."""
+    root = PlainRoot(task.tmp_dir)
+    if not root.is_renamed:
+        return _execute(task)
+    outcome = _execute(Task.from_json(root.enter(task.to_json())))
+    return Outcome.from_json(root.leave(outcome.to_json()))
+
+
+def _execute(task: Task) -> Outcome:
     sys.path[:] = list(dict.fromkeys([*task.import_paths, *sys.path]))
     if task.argv:
         sys.argv = list(task.argv)

@@ -5,6 +5,7 @@ The workers of a cluster need tensorflow-transform, and to reach the files by th
 need neither Stoker nor the user's module, whose functions travel by value.
 """
 
+import glob
 import os
 import shutil
 import sys
@@ -97,7 +98,8 @@ def _transform(
 
 
 def _tfxio(schema: schema_pb2.Schema, folders: Sequence[str]) -> Any:
-    return tfxio.TFExampleRecord([os.path.join(folder, "*") for folder in folders], schema=schema)
+    patterns = [os.path.join(glob.escape(folder), "*") for folder in folders]
+    return tfxio.TFExampleRecord(patterns, schema=schema)
 
 
 def _keep_known(cache_in: str | None, cache_out: str, sources: Sequence[AnalyzedSplit]) -> None:

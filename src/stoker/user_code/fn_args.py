@@ -2,6 +2,7 @@
 """Makes FnArgs, which are all that a user's `run_fn` is told, from artifacts and parameters."""
 
 import functools
+import glob
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +82,8 @@ def get_trainer_fn_args(
 
 
 def _make_patterns(examples: Sequence[Artifact], splits: Sequence[str]) -> list[str]:
-    return [os.path.join(uri, "*") for split in splits for uri in get_split_uris(examples, split)]
+    folders = [uri for split in splits for uri in get_split_uris(examples, split)]
+    return [os.path.join(glob.escape(folder), "*") for folder in folders]
 
 
 def _read_only_artifact(input_dict: Inputs, key: str, read: Callable[[str], Any]) -> Any:
@@ -97,7 +99,7 @@ def _read_hyperparameters(uri: str) -> dict[str, Any]:
     with open(path, encoding="utf-8") as file:
         try:
             found = json.load(file)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"The hyperparameters in {path} are not JSON: {error}.") from error
     if not isinstance(found, dict):
         raise ValueError(f"The hyperparameters in {path} should be a JSON object, got {found!r}.")

@@ -3,7 +3,6 @@
 
 import itertools
 import math
-import os
 from dataclasses import dataclass
 
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
@@ -77,7 +76,7 @@ def _split_folders(artifact: ExampleStatistics | ExampleAnomalies) -> dict[str, 
 
 
 def _examples_table(examples: Examples, split: str, detail: Detail) -> Table:
-    files = matching_files(os.path.join(examples.path(split=split), "*"))
+    files = matching_files(examples.path(split=split))
     records = itertools.chain.from_iterable(map(read_records, files))
     first = [
         Example.FromString(record).features.feature

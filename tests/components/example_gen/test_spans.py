@@ -5,6 +5,7 @@ import pytest
 
 from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.example_gen.spans import choose
+from stoker.data.input_files import matching_files
 from stoker.dsl.proto.example_gen_pb2 import Input
 from stoker.dsl.proto.range_config_pb2 import RangeConfig
 from stoker.errors import BadData
@@ -129,3 +130,16 @@ def test_the_span_is_recorded_and_its_files_alone_count(base, run, records):
 def test_a_span_that_is_missing_leaves_the_error_to_the_step(base):
     step = CsvExampleGen(base("x"), {"splits": [{"name": "all", "pattern": "{SPAN}/*"}]}, {})
     assert step.external_files(step.spec.values({})) == []
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a*b", "what?", "[!x]", "a]b["])
+def test_a_folder_whose_name_looks_like_a_pattern_is_itself(tmp_path, name):
+    for folder in (name, "a1", "a-b", "whats", "y"):
+        (tmp_path / folder / "day-3").mkdir(parents=True)
+        (tmp_path / folder / "day-3" / "rows[1].csv").touch()
+    base = str(tmp_path / name)
+    file = f"{base}/day-3/rows[1].csv"
+    for pattern in ("*/*", "day-3/*.csv", "day-{SPAN}/*", "day-3/rows[1].csv", "day-3"):
+        chosen = choose(base, splits(all=pattern), None)
+        assert matching_files(chosen.patterns["all"]) == [file]
+    assert matching_files(choose(file, splits(all="*"), None).patterns["all"]) == [file]

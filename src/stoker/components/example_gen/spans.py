@@ -123,10 +123,16 @@ def _words(pattern: str) -> list[str]:
 
 
 def _below(input_base: str, pattern: str) -> str:
-    """The pattern below the base; the base may also be a file or a glob by itself."""
+    """The pattern below the base; the base may also be a file or a glob by itself.
+
+    A folder or file that is there means itself, though its name may look like a glob.
+    """
     if pattern == "*" and not os.path.isdir(input_base):
         return input_base
-    return os.path.join(input_base, pattern)
+    path = os.path.join(input_base, pattern)
+    if os.path.exists(path) or not os.path.isdir(input_base):
+        return path
+    return os.path.join(glob.escape(input_base), pattern)
 
 
 def _newest(pattern: str, range_config: RangeConfig | None) -> _Found:
@@ -188,7 +194,7 @@ def _glob_regex(text: str) -> str:
         if part in "*?":
             parts.append(f"[^/]{part if part == '*' else ''}")
         elif len(part) > 1:
-            inside = part[1:-1].replace("\\", r"\\")
+            inside = part[1:-1].replace("\\", r"\\").replace("[", r"\[")
             parts.append(f"[{'^' + inside[1:] if inside.startswith('!') else inside}]")
         else:
             parts.append(re.escape(part))
