@@ -95,3 +95,28 @@ def test_a_gzip_file_that_was_cut_off_is_named(json_file):
     path = json_file(gzip.compress(b'{"a": 1}\n' * 1000)[:-9])
     with pytest.raises(BadData, match=r"data\.jsonl cannot be read beyond byte \d+"):
         rows(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"a": 1e39}', "1e39 is beyond a 32-bit float"),
+        ('{"a": [1.5, -1e400]}', "-1e400 is beyond a 32-bit float"),
+        ('{"a": 9223372036854775808}', "9223372036854775808 is beyond a 64-bit integer"),
+        ('{"a": -99999999999999999999999}', "is beyond a 64-bit integer"),
+        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested more than 100 deep"),
+        ('{"a": ' * 100_000 + "1" + "}" * 100_000, "nested more than 100 deep"),
+        ('{"a": ' + "[" * 100_000, "nested more than 100 deep"),
+        ('{"a": "]]]]]]]", "b": ' + '["]",' * 1_000, "nested more than 100 deep"),
+    ],
+)
+def test_a_number_that_is_too_large_and_a_depth_that_is_too_great_are_named(json_file, line, says):
+    with pytest.raises(BadData, match=rf"data\.jsonl, line 3: .*{says}"):
+        rows(json_file('{"c": 1}\n\n' + line + '\n{"c": 2}\n'))
+
+
+def test_large_numbers_and_texts_full_of_brackets_are_read(json_file):
+    text = '{"a": 3.4028235e38, "b": "%s", "c": 1e20, "d": 9223372036854775807}\n' % ("[{" * 1000)
+    (row,) = rows(json_file(text))
+    assert row["b"] == [b"[{" * 1000]
+    assert row["d"] == [2**63 - 1]

@@ -88,3 +88,11 @@ def test_a_file_that_is_damaged_inside_is_named_with_the_row(parquet_file, tmp_p
     (tmp_path / "data.parquet").write_bytes(content)
     with pytest.raises(BadData, match=r"data\.parquet cannot be read as Parquet from row \d+ on"):
         features(path)
+
+
+def test_a_number_beyond_a_float_is_named(parquet_file):
+    large = {"kept": [3.4028235e38, float("inf")], "large": [[1.0], [2.0, 1e39]]}
+    with pytest.raises(
+        BadData, match=r"data\.parquet, column 'large' .* 1e\+39 is beyond a 32-bit"
+    ):
+        features(parquet_file(large))

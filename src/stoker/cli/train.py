@@ -205,7 +205,7 @@ def _parse_hyperparameter(text: str) -> Any:
     """A hyperparameter's value: a number, true, a list as JSON has them, or else the text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -47,7 +47,12 @@ def as_feature(column: pa.Array, where: str) -> pa.Array:
 def _values(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    return column.cast(kind)
+    values = column.cast(kind)
+    if pa.types.is_float64(column.type):
+        large = column.filter(pc.and_(pc.is_inf(values), pc.is_finite(column)))
+        if len(large):
+            raise pa.ArrowInvalid(f"{large[0]} is beyond a 32-bit float")
+    return values
 
 
 def _is_list(kind: pa.DataType) -> bool:

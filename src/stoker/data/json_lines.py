@@ -7,9 +7,11 @@ float, files are read twice: once to learn the types, once for the values.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as arrow_json
@@ -20,6 +22,9 @@ from stoker.errors import BadData
 
 _BLOCK_BYTES = 4 << 20
 _BOM = b"\xef\xbb\xbf"
+_MAX_DEPTH = 100
+_TOO_DEEP = f"lists and objects are nested more than {_MAX_DEPTH} deep"
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _NAMES = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list"}
 
 
@@ -29,11 +34,14 @@ def scan(files: Sequence[str]) -> pa.Schema:
     num_rows = 0
     for path, lines in read_lines(files):
         try:
+            _check_depth(lines)
             table = _parse(lines)
             for field, column in zip(table.schema, table.columns, strict=True):
                 found[field.name] = _widen_type(found.get(field.name, pa.null()), field.type)
                 if pa.types.is_list(field.type) and pc.list_flatten(column).null_count:
                     raise _Differing("a null inside a list")
+                if _has_large(column) and _has_too_large(lines):
+                    raise _Differing("a number that is too large")
         except (pa.ArrowInvalid, _Differing) as error:
             raise BadData(_diagnose(files, path) or f"{path}: {error}.") from error
         num_rows += table.num_rows
@@ -83,6 +91,39 @@ def _parse(lines: bytes, schema: pa.Schema | None = None) -> pa.Table:
     )
 
 
+def _check_depth(lines: bytes) -> None:
+    """Refuse what is nested so deep that Arrow's parser would run out of stack."""
+    letters = np.frombuffer(lines, np.uint8)
+    opening = np.flatnonzero((letters == ord("[")) | (letters == ord("{")))
+    line_ends = np.flatnonzero(letters == ord("\n"))
+    if np.bincount(np.searchsorted(line_ends, opening)).max(initial=0) <= _MAX_DEPTH:
+        return
+    for line in lines.split(b"\n"):
+        if _measure_depth(line) > _MAX_DEPTH:
+            raise _Differing(_TOO_DEEP)
+
+
+def _measure_depth(line: bytes) -> int:
+    """How deep the lists and objects of a line are nested, whatever is in its texts."""
+    letters = np.frombuffer(_TEXT.sub(b"", line), np.uint8)
+    steps = np.isin(letters, list(b"[{")).astype(int) - np.isin(letters, list(b"]}"))
+    return int(np.cumsum(steps).max(initial=0))
+
+
+def _has_large(column: pa.ChunkedArray) -> bool:
+    """Whether numbers may be beyond a 32-bit float, or were integers beyond 64 bits."""
+    while pa.types.is_list(column.type):
+        column = pc.list_flatten(column)
+    if not pa.types.is_float64(column.type):
+        return False
+    finite = column.filter(pc.is_finite(column))
+    return (pc.max(pc.abs(finite)).as_py() or 0.0) >= 2**63
+
+
+def _has_too_large(lines: bytes) -> bool:
+    return any(_find_problem(line, "", {}) for line in lines.split(b"\n"))
+
+
 class _Differing(Exception):
     """A name has values of different types, or values that are no feature."""
 
@@ -122,8 +163,17 @@ def _diagnose(files: Sequence[str], last: str) -> str | None:
 def _find_problem(line: bytes, where: str, seen: dict[str, tuple[str, str]]) -> str | None:
     if not line.strip():
         return None
+    if _measure_depth(line) > _MAX_DEPTH:
+        return f"{_TOO_DEEP}."
     try:
-        found = json.loads(line.strip(), object_pairs_hook=_refuse_repetition)
+        found = json.loads(
+            line.strip(),
+            object_pairs_hook=_refuse_repetition,
+            parse_int=_parse_int,
+            parse_float=_parse_float,
+        )
+    except _TooLarge as error:
+        return f"{error}."
     except ValueError as error:
         return f"this is not a JSON object: {error}."
     if not isinstance(found, dict):
@@ -139,6 +189,25 @@ def _find_problem(line: bytes, where: str, seen: dict[str, tuple[str, str]]) -> 
         if kind != before:
             return f"{name!r} holds {kind}, but in {place} it holds {before}."
     return None
+
+
+class _TooLarge(ValueError):
+    """A number is too large for a feature."""
+
+
+def _parse_int(text: str) -> int:
+    # Such long ones Python may refuse to read.
+    if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
+        raise _TooLarge(f"{_shorten_text(text)} is beyond a 64-bit integer")
+    return int(text)
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    with np.errstate(over="ignore"):
+        if np.isinf(np.float32(number)):
+            raise _TooLarge(f"{_shorten_text(text)} is beyond a 32-bit float")
+    return number
 
 
 def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -159,5 +228,8 @@ def _name_type(value: Any) -> str | None:
 
 
 def _shorten(value: Any) -> str:
-    text = json.dumps(value)
+    return _shorten_text(json.dumps(value))
+
+
+def _shorten_text(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."

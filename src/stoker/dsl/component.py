@@ -183,13 +183,13 @@ class ComponentSpec:
         if not isinstance(value, dict | str):
             got = mask_item(key, value)
             raise TypeError(f"{self._name}: {key!r} takes {name} or a dict, got {got!r}.")
-        record = json.loads(value) if isinstance(value, str) else dict(value)
-        for field in wanted.DESCRIPTOR.fields:
-            if field.is_repeated and isinstance(record.get(field.name), str):
-                record[field.name] = [record[field.name]]
         try:
+            record = json.loads(value) if isinstance(value, str) else dict(value)
+            for field in wanted.DESCRIPTOR.fields:
+                if field.is_repeated and isinstance(record.get(field.name), str):
+                    record[field.name] = [record[field.name]]
             return _message_to_json(json_format.ParseDict(record, wanted()))
-        except json_format.ParseError as error:
+        except (json_format.ParseError, json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"{self._name}: {key!r} is not a {name}: {error}") from error
 
     @property

@@ -99,11 +99,21 @@ def substitute(value: Any, given: Mapping[str, Any]) -> Any:
 
 def names_in(value: Any) -> set[str]:
     """The names of the RuntimeParameters in `value`, however deep."""
+    try:
+        return _find_names(value)
+    except RecursionError:
+        raise ValueError(
+            "A parameter holds itself, or is nested so deep that no file could say it. "
+            "Give it as a flat dict or list."
+        ) from None
+
+
+def _find_names(value: Any) -> set[str]:
     match value:
         case RuntimeParameter():
             return {value.name}
         case dict():
-            return set().union(*map(names_in, value.values()))
+            return set().union(*map(_find_names, value.values()))
         case list() | tuple():
-            return set().union(*map(names_in, value))
+            return set().union(*map(_find_names, value))
     return set()

@@ -147,6 +147,8 @@ def read_schema(path: str) -> schema_pb2.Schema:
         return text_format.Parse(text, schema_pb2.Schema())
     except text_format.ParseError as error:
         raise BadData(f"{path}, line {error.GetLine()}: this is not a schema: {error}.") from error
+    except RecursionError as error:
+        raise BadData(f"{path} is not a schema: its parts are nested too deep.") from error
     except UnicodeDecodeError as error:
         raise BadData(f"{path} is not a schema: it is not UTF-8 text ({error}).") from error
 
