@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stoker.data.csv import Kind, columns_of, read_cells, scan
+from stoker.data.csv import Kind, Overflows, columns_of, read_cells, scan
 from stoker.errors import BadData
 
 
@@ -48,14 +48,15 @@ def test_an_empty_cell_is_a_missing_value(csv_file):
         (["", ""], Kind.EMPTY),
         (["1", " 2 ", "+3", "1_000"], Kind.INT),
         (["9223372036854775807", "-9223372036854775808"], Kind.INT),
-        (["9223372036854775808", "1"], Kind.BYTES),
+        (["9223372036854775808", "1"], Kind.HUGE),
         (["1", "nan", "1e400", ".5", "-2."], Kind.FLOAT),
         (["1", "0x1F"], Kind.BYTES),
         (["true", "false"], Kind.BYTES),
         (["2024-01-01", "2024-01-02"], Kind.BYTES),
         (["1", "NA"], Kind.BYTES),
         (["1", " "], Kind.BYTES),
-        (["1.5", "9223372036854775808"], Kind.BYTES),
+        (["1.5", "9223372036854775808"], Kind.HUGE),
+        (["9223372036854775808", "word"], Kind.BYTES),
         (["1.5", "92233720368547758080.5", "1e300"], Kind.FLOAT),
         (["1.5", "nan(1)"], Kind.BYTES),
     ],
@@ -69,6 +70,35 @@ def test_odd_numbers_have_the_value_that_python_gives_them(csv_file):
     assert rows(csv_file("a,b\n+7,1e400\n1_000, .5\n")) == [
         {"a": [7], "b": [float("inf")]},
         {"a": [1000], "b": [0.5]},
+    ]
+
+
+def warnings_about(*files):
+    said = []
+    table, overflows = scan(files), Overflows(files, said.append)
+    overflows.look_at(table)
+    for cells in read_cells(files, table):
+        columns_of(cells, table, overflows=overflows)
+    return said
+
+
+def test_a_number_beyond_a_float_is_infinite_and_named_by_file_line_and_column(csv_file):
+    files = [
+        csv_file('a,b\n1,"two\nlines"\ninf,x\n', "1.csv"),
+        csv_file("a,b\n3.4028235e38,x\n1e39,x\n1e400,x\n", "2.csv"),
+    ]
+    assert [row["a"][0] for row in rows(*files)][-2:] == [float("inf")] * 2
+    assert warnings_about(*files) == [
+        f"{files[1]}, line 3, column 'a': 1e39 is beyond a 32-bit float: it is infinite"
+    ]
+
+
+def test_an_integer_beyond_64_bits_makes_a_column_of_bytes_and_is_named(csv_file):
+    path = csv_file("id,word\n1,x\n9223372036854775808,99999999999999999999\n")
+    assert rows(path)[0] == {"id": [b"1"], "word": [b"x"]}
+    assert warnings_about(path) == [
+        f"{path}, line 3, column 'id': 9223372036854775808 is beyond 64 bits: "
+        "the column holds bytes, not numbers"
     ]
 
 
@@ -133,6 +163,49 @@ def test_files_with_different_headers_are_refused(csv_file):
 def test_an_open_quote_that_swallows_megabytes_is_named_by_its_line(csv_file):
     with pytest.raises(BadData, match=r"line 3: a quote that opens in this row is never closed"):
         rows(csv_file('a,b\n1,2\n3,"' + "4\n5,6\n" * 1_000_000))
+
+
+def test_a_quote_that_swallows_rows_up_to_the_next_one_is_named_by_its_line(csv_file):
+    with pytest.raises(BadData, match=r"line 3: a quote .* is closed in line 1006, within other"):
+        rows(csv_file('a,b\n1,2\n3,"4\n' + "5,6\n" * 1002 + '7,"x, y"\n8,9\n'))
+
+
+def test_a_quote_in_the_last_letters_of_a_block_is_looked_at(csv_file, monkeypatch):
+    for size in range(990, 1010):
+        monkeypatch.setattr("stoker.data.csv._BLOCK_BYTES", size)
+        sound = 'a,b\n1,"x ""y"""\n' + '"1","2"\n' * 500
+        assert len(rows(csv_file(sound))) == 501
+        with pytest.raises(BadData, match=r"line 503: a quote .* is never closed"):
+            rows(csv_file(sound + '3,"4\n5,6\n'))
+
+
+def test_a_cell_beyond_the_limit_is_named_by_its_line_before_all_of_it_is_read(
+    csv_file, monkeypatch
+):
+    monkeypatch.setattr("stoker.data.csv._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("stoker.data.csv._MAX_CELL_LETTERS", 5000)
+    text = 'a,b\n1,2\n3,"' + "4\n5,6\n" * 5000
+    for closing in ("", '"\n7,8\n'):
+        for path in (
+            csv_file(text + closing),
+            csv_file(gzip.compress((text + closing).encode()), "data.csv.gz"),
+        ):
+            with pytest.raises(BadData, match=r"line 3: a cell has more than 5,000 letters"):
+                rows(path)
+
+
+def test_the_quotes_of_every_file_are_looked_at(csv_file):
+    files = [csv_file("a,b\n1,2\n", "1.csv"), csv_file('a,b\n1,"2\n3,4\n', "2.csv")]
+    with pytest.raises(BadData, match=r"2\.csv, line 2: a quote .* is never closed"):
+        rows(*files)
+
+
+def test_a_quote_within_a_cell_of_one_line_is_a_letter(csv_file):
+    assert [row["b"] for row in rows(csv_file('a,b\n1,5" pipe\n2,"5"" pipe"\n3,"5" pipe\n'))] == [
+        [b'5" pipe'],
+        [b'5" pipe'],
+        [b"5 pipe"],
+    ]
 
 
 def test_a_row_longer_than_a_block_is_read(csv_file, monkeypatch):

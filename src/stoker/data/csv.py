@@ -13,10 +13,14 @@ import dataclasses
 import enum
 import io
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
@@ -28,9 +32,10 @@ from stoker.errors import BadData
 _BLOCK_BYTES = 4 << 20
 _BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each column
 _MAX_BLOCK_BYTES = 256 << 20  # no row may be longer
-_END = "\x03 end of file"  # put after the last line, where an open quote swallows it
+_MAX_CELL_LETTERS = 16 << 20
 _NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
 _INT64 = range(-(2**63), 2**63)
+_QUOTE = ord('"')
 
 # What is surely a number to Python too. Anything else, such as "+1", " 1" or "nan", is left to it.
 _PLAIN_INT = r"^-?[0-9]{1,18}$"
@@ -43,7 +48,9 @@ class Kind(enum.IntEnum):
     EMPTY = 0
     INT = 1
     FLOAT = 2
-    BYTES = 3
+    HUGE = 3
+    """Numbers, of which an integer has more than 64 bits: bytes, as in TFX."""
+    BYTES = 4
 
 
 class Surprise(Exception):
@@ -123,32 +130,94 @@ def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatc
 
 
 def _read_file(path: str, table: CsvLayout) -> Iterator[pa.RecordBatch]:
-    quotes = _Quotes(path)
+    quotes = _Quotes(path, table.dialect.delimiter)
     try:
         with contextlib.closing(quotes):
             yield from _batches(quotes, table)
     except pa.ArrowInvalid as error:
-        if "straddl" in str(error) and table.block_bytes < _MAX_BLOCK_BYTES:
+        wrong = _diagnose(path, table)
+        if not wrong and "straddl" in str(error) and table.block_bytes < _MAX_BLOCK_BYTES:
             raise Surprise(f"{path} has a row of more than {table.block_bytes} bytes") from error
-        raise BadData(_diagnose(path, table) or f"{path}: {error}.") from error
+        raise BadData(wrong or f"{path}: {error}.") from error
     except UNREADABLE as error:
         raise BadData(
             f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}."
         ) from error
-    # Arrow reads a quote that is never closed as one cell, to the end of the file.
-    if quotes.number % 2 and (wrong := _diagnose(path, table)):
+    # Arrow reads all from a quote to the next one as one cell, or to the end of the file.
+    if quotes.are_odd and (wrong := _diagnose(path, table)):
         raise BadData(wrong)
 
 
 def columns_of(
-    cells: pa.RecordBatch, table: CsvLayout, *, empty_is_null: bool = False
+    cells: pa.RecordBatch,
+    table: CsvLayout,
+    *,
+    empty_is_null: bool = False,
+    overflows: "Overflows | None" = None,
 ) -> pa.RecordBatch:
     """The values of text cells; every column is a list of at most one value."""
-    pairs = zip(cells.columns, table.kinds.values(), strict=True)
-    columns = [
-        as_lists(_values(column, kind), empty_is_null=empty_is_null) for column, kind in pairs
-    ]
+    columns = []
+    for (name, kind), column in zip(table.kinds.items(), cells.columns, strict=True):
+        values = _values(column, kind)
+        if overflows and kind == Kind.FLOAT and (cell := _find_infinite(column, values)):
+            overflows.say(name, partial(operator.eq, cell), "a 32-bit float: it is infinite")
+        columns.append(as_lists(values, empty_is_null=empty_is_null))
     return pa.RecordBatch.from_arrays(columns, list(table.kinds))
+
+
+class Overflows:
+    """Says which numbers of some files are too large, and where: one for each column."""
+
+    def __init__(
+        self, files: Sequence[str], warn: Callable[[str], None], dialect: CsvDialect = _USUAL
+    ) -> None:
+        self._files = files
+        self._warn = warn
+        self._dialect = dialect
+        self._said: set[str] = set()
+        self._saying = threading.Lock()
+
+    def look_at(self, table: CsvLayout) -> None:
+        """Say which columns are bytes for the sake of one integer."""
+        for name, kind in table.kinds.items():
+            if kind == Kind.HUGE:
+                self.say(name, _is_huge, "64 bits: the column holds bytes, not numbers")
+
+    def say(self, column: str, is_meant: Callable[[str], bool], why: str) -> None:
+        """Say where the first cell of a column is that is meant, unless one has been said."""
+        with self._saying:
+            if column in self._said:
+                return
+            self._said.add(column)
+        for path in self._files:
+            for line, cell in _read_column(path, column, self._dialect):
+                if is_meant(cell):
+                    where = f"{path}, line {line}, column {column!r}"
+                    self._warn(f"{where}: {cell} is beyond {why}")
+                    return
+
+
+def _find_infinite(cells: pa.Array, values: pa.Array) -> str | None:
+    """The first cell with a number that is infinite only because it is so large."""
+    large = cells.filter(pc.is_inf(values))
+    numbers = large.filter(pc.match_substring_regex(large, "[0-9]"))
+    return numbers[0].as_py() if len(numbers) else None
+
+
+def _is_huge(cell: str) -> bool:
+    return _kind_of_cell(cell.encode()) == Kind.HUGE
+
+
+def _read_column(path: str, column: str, dialect: CsvDialect) -> Iterator[tuple[int, str]]:
+    """The cells of one column, with the lines that their rows begin in."""
+    place = _read_header(path, dialect).index(column)
+    with _allow_large_cells(), _open_text(path) as lines:
+        rows = csv.reader(lines, delimiter=dialect.delimiter)
+        line = 1
+        for row in rows:
+            if len(row) > place and (line > 1 or dialect.names):
+                yield line, row[place]
+            line = rows.line_num + 1
 
 
 def _read_header(path: str, dialect: CsvDialect) -> list[str]:
@@ -176,13 +245,22 @@ def _open_text(path: str) -> IO[str]:
 
 
 class _Quotes:
-    """A file whose quotes are counted while Arrow reads it."""
+    """A file whose quotes are looked at while Arrow reads it."""
 
-    def __init__(self, path: str) -> None:
-        self.number = 0
+    def __init__(self, path: str, delimiter: str) -> None:
         self.num_bytes = 0
         self.closed = False
         self._file = open_any(path)
+        self._number = 0
+        self._last = b"\n"
+        self._misplaced = False
+        # Before a quote that opens a cell, and after one that closes it, may stand one of these.
+        self._may_be_beside = np.isin(np.arange(256), list(b'"\r\n' + delimiter.encode()))
+
+    @property
+    def are_odd(self) -> bool:
+        """Whether one is not closed, opens in the middle of a cell, or closes there."""
+        return self._misplaced or self._number % 2 == 1
 
     def close(self) -> None:
         self.closed = True
@@ -190,9 +268,23 @@ class _Quotes:
 
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(size)
-        self.number += data.count(b'"')
+        if data:
+            self._look_at(np.frombuffer(self._last + data, np.uint8))
+            self._last = data[-1:]
         self.num_bytes += len(data)
         return data
+
+    def _look_at(self, text: np.ndarray) -> None:
+        """Look at the quotes of a text; the first letter was the last one of the text before."""
+        places = np.flatnonzero(text[1:] == _QUOTE) + 1
+        opening = places[self._number % 2 :: 2]
+        closing = places[1 - self._number % 2 :: 2]
+        if text[0] == _QUOTE and self._number and self._number % 2 == 0:
+            closing = np.concatenate(([0], closing))
+        closing = closing[closing < len(text) - 1]  # of one at the end, the next text will tell
+        beside = np.concatenate((text[opening - 1], text[closing + 1]))
+        self._misplaced |= not self._may_be_beside[beside].all()
+        self._number += len(places)
 
 
 def _batches(file: Any, table: CsvLayout) -> Iterator[pa.RecordBatch]:
@@ -216,25 +308,53 @@ def _batches(file: Any, table: CsvLayout) -> Iterator[pa.RecordBatch]:
 
 def _diagnose(path: str, table: CsvLayout) -> str | None:
     """What is wrong with the first bad row, and its line; None if rows and cells are sound."""
-    line = 1
-    usual_limit = csv.field_size_limit(_MAX_BLOCK_BYTES)
+    with contextlib.suppress(*UNREADABLE), _allow_large_cells(), _open_text(path) as lines:
+        for line, row, wrong in _read_strictly(lines, table.dialect):
+            if problem := wrong or _find_problem(row, len(table.kinds)):
+                return f"{path}, line {line}: {problem}"
+    return None
+
+
+@contextlib.contextmanager
+def _allow_large_cells() -> Iterator[None]:
+    usual_limit = csv.field_size_limit(_MAX_CELL_LETTERS)
     try:
-        with _open_text(path) as lines:
-            rows = csv.reader(itertools.chain(lines, [_END]), delimiter=table.dialect.delimiter)
-            for row in rows:
-                if row != [_END] and (wrong := _find_problem(row, len(table.kinds))):
-                    return f"{path}, line {line}: {wrong}"
-                line = rows.line_num + 1
-    except (csv.Error, *UNREADABLE):
-        return None
+        yield
     finally:
         csv.field_size_limit(usual_limit)
+
+
+def _read_strictly(
+    lines: IO[str], dialect: CsvDialect
+) -> Iterator[tuple[int, list[str], str | None]]:
+    """The rows with the lines that they begin in, and what is wrong with their quotes."""
+    rows = csv.reader(lines, delimiter=dialect.delimiter, strict=True)
+    while True:
+        line = rows.line_num + 1
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            yield line, [], _find_quote_problem(str(error), line, rows.line_num)
+        else:
+            if row is None:
+                return
+            yield line, row, None
+
+
+def _find_quote_problem(error: str, first_line: int, last_line: int) -> str | None:
+    if "unexpected end" in error:
+        return "a quote that opens in this row is never closed."
+    if "field larger" in error:
+        return (
+            f"a cell has more than {_MAX_CELL_LETTERS:,} letters, to line {last_line} and beyond. "
+            "Is a quote missing? No cell may be larger."
+        )
+    if last_line > first_line:  # in one line, it is a cell such as "5" inches, which may be meant
+        return f"a quote that opens in this row is closed in line {last_line}, within other text."
     return None
 
 
 def _find_problem(row: list[str], num_columns: int) -> str | None:
-    if row and row[-1].endswith(_END):
-        return "a quote that opens in this row is never closed."
     if row and len(row) != num_columns:
         return (
             f"the row has {len(row)} cells, but the header has {num_columns}. "
@@ -302,7 +422,7 @@ def _kind(cells: pa.Array) -> Kind:
 
 def _kind_of_cell(cell: bytes) -> Kind:
     try:
-        return Kind.INT if int(cell) in _INT64 else Kind.BYTES
+        return Kind.INT if int(cell) in _INT64 else Kind.HUGE
     except ValueError:
         pass
     try:
@@ -314,7 +434,7 @@ def _kind_of_cell(cell: bytes) -> Kind:
 
 def _values(cells: pa.Array, kind: Kind) -> pa.Array:
     match kind:
-        case Kind.BYTES:
+        case Kind.BYTES | Kind.HUGE:
             return cells.cast(pa.large_binary())
         case Kind.INT:
             values = _integers(cells)

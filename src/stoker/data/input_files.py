@@ -3,6 +3,7 @@
 
 import glob
 import os
+import stat
 from collections.abc import Iterable
 from typing import IO, Any
 
@@ -11,6 +12,7 @@ from isal import isal_zlib
 from stoker.errors import BadData
 
 _GZIP = b"\x1f\x8b"
+_KINDS = {stat.S_ISFIFO: "a named pipe", stat.S_ISSOCK: "a socket"}
 UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
 """What reading a file that `open_any` has opened may raise."""
 
@@ -34,7 +36,24 @@ def _matching_one(pattern: str) -> list[str]:
         return [pattern]
     if os.path.isdir(pattern):
         pattern = os.path.join(glob.escape(pattern), "*")
-    return sorted(path for path in glob.glob(pattern) if os.path.isfile(path))
+    return sorted(path for path in glob.glob(pattern) if _is_data(path))
+
+
+def _is_data(path: str) -> bool:
+    """Whether a path is that of a file; folders are passed over, whatever else is there is not."""
+    if os.path.isfile(path) or os.path.isdir(path):
+        return os.path.isfile(path)
+    raise BadData(
+        f"{path} is {_name_kind(path)}, and no file with data. Remove it, or give a pattern that "
+        "does not match it."
+    )
+
+
+def _name_kind(path: str) -> str:
+    if not os.path.exists(path):
+        return f"a link to {os.readlink(path)}, which is not there"
+    mode = os.stat(path).st_mode
+    return next((name for test, name in _KINDS.items() if test(mode)), "a device")
 
 
 def fingerprint(split: str, files: Iterable[str]) -> str:

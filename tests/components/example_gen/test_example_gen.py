@@ -332,3 +332,25 @@ def test_declaring_data_steps_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_sequence_examples_are_refused_and_not_read_as_examples_without_features(tmp_path, run):
+    lists = b"\x12\x07\x0a\x05\x0a\x03abc"  # the field 2 of a tf.SequenceExample
+    plain = example(1).SerializeToString()
+    for number, record in enumerate([lists, plain + lists]):
+        folder = tmp_path / f"in-{number}"
+        folder.mkdir()
+        write_records(str(folder / "data.tfrecord"), [plain, record])
+        step = ImportExampleGen(str(folder))
+        with pytest.raises(BadData, match=r"data\.tfrecord, record 1: .*a tf\.SequenceExample"):
+            run(step, ImportExecutor, f"examples-{number}")
+    kept = ImportExampleGen(str(folder), payload_format=example_gen_pb2.FORMAT_PROTO)
+    assert run(kept, ImportExecutor, "kept").splits == ["train", "eval"]
+
+
+def test_a_record_of_several_parts_is_one_example(tmp_path, run, records):
+    (tmp_path / "in").mkdir()
+    twice = example(0).SerializeToString() + Example().SerializeToString() + b"\x0a\x00"
+    write_records(str(tmp_path / "in" / "data.tfrecord"), [twice, b""])
+    examples = run(ImportExampleGen(str(tmp_path / "in"), ALL, {}), ImportExecutor)
+    assert records(examples, "all") == [twice, b""]

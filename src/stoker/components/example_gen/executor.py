@@ -11,6 +11,7 @@ from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
 from stoker import dsl
+from stoker.any_python.launcher_link import report
 from stoker.artifacts import Examples
 from stoker.components.example_gen.component import output_split_names, parse_range
 from stoker.components.example_gen.spans import choose
@@ -25,6 +26,7 @@ from stoker.errors import BadData
 
 Blocks = Iterator[Callable[[], Block]]
 
+_FEATURES_TAG = 0x0A  # the field 1 of a tf.Example, and of a tf.SequenceExample its context
 _KEY_TYPES = [pa.large_list(pa.int64()), pa.large_list(pa.large_binary())]
 
 
@@ -96,8 +98,11 @@ class CsvExecutor(_FileExecutor):
 
     def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
         table = self._look(files)
+        overflows = csv.Overflows(files, _warn)
+        overflows.look_at(table)
         for cells in csv.read_cells(files, table):
-            yield partial(_encode, partial(csv.columns_of, cells, table), files[0], key_feature)
+            columns = partial(csv.columns_of, cells, table, overflows=overflows)
+            yield partial(_encode, columns, files[0], key_feature)
 
     def write(self, *args: Any, **options: Any) -> None:
         """Write what the first rows suggest; after a surprise, look at all rows and start again."""
@@ -106,6 +111,10 @@ class CsvExecutor(_FileExecutor):
         except csv.Surprise:
             self._look = csv.scan
             super().write(*args, **options)
+
+
+def _warn(text: str) -> None:
+    report({"kind": "warning", "text": text})
 
 
 class ParquetExecutor(_FileExecutor):
@@ -178,6 +187,9 @@ def _import(path: str, number: int, records: list[bytes], key_feature: str) -> B
     """Examples with their columns; what tfx_bsl cannot decode has none, and may be wrong."""
     from tfx_bsl.coders.example_coder import ExamplesToRecordBatchDecoder
 
+    for index, record in enumerate(records):
+        if field := _find_other_field(record):
+            raise BadData(f"{path}, record {number + index}: {_describe_other(field)}")
     try:
         columns = ExamplesToRecordBatchDecoder().DecodeBatch(records)
     except RuntimeError:
@@ -194,6 +206,41 @@ def _import(path: str, number: int, records: list[bytes], key_feature: str) -> B
         found = keys()
         return Block(records=as_array(records), columns=None, keys=lambda: found)
     return Block(records=as_array(records), columns=columns, keys=keys)
+
+
+def _find_other_field(record: bytes) -> int:
+    """A field that no tf.Example has; 0 if there is none, or if this is no message at all.
+
+    A decoder of tf.Examples passes over it, and finds no features.
+    """
+    place = 0
+    while place < len(record):
+        tag, place = _read_varint(record, place)
+        if tag != _FEATURES_TAG:
+            return tag >> 3
+        size, place = _read_varint(record, place)
+        place += size
+    return 0
+
+
+def _read_varint(record: bytes, place: int) -> tuple[int, int]:
+    """A number in base 128, and where it ends."""
+    number = shift = 0
+    while place < len(record):
+        digit = record[place]
+        number |= (digit & 0x7F) << shift
+        place, shift = place + 1, shift + 7
+        if digit < 0x80:
+            break
+    return number, place
+
+
+def _describe_other(field: int) -> str:
+    what = "but a tf.SequenceExample" if field == 2 else f"since it has a field {field}"
+    return (
+        f"this is not a tf.Example, {what}. Write tf.Examples, or keep the records as they are "
+        "with ImportExampleGen(payload_format=FORMAT_PROTO)."
+    )
 
 
 def _keys_by_columns(
