@@ -17,3 +17,31 @@ def test_a_definition_comes_with_what_it_uses_and_no_more():
 
 def test_what_is_not_defined_has_no_source():
     assert definition_in(CELLS, "nothing") is None
+
+
+def test_what_changes_an_object_comes_with_it():
+    cells = [
+        "config = {}\nnames = []\nfolder = Path('x')",
+        "config['old'] = 1",
+        "config = {'rate': 1}\nclass Settings: pass",
+        "def rate():\n    return 2",
+        "config['rate'] = rate()\nnames.append('a')\nother['x'] = 1\nfolder.mkdir()",
+        "Settings.rate = 3\nnames += ['b']\nprint(config)",
+        "def step():\n    return config, names, folder, Settings",
+        "context.run(step())",
+    ]
+    assert definition_in(cells, "step").splitlines() == [
+        "names = []",
+        "folder = Path('x')",
+        "config = {'rate': 1}",
+        "class Settings:",
+        "    pass",
+        "def rate():",
+        "    return 2",
+        "config['rate'] = rate()",
+        "names.append('a')",
+        "Settings.rate = 3",
+        "names += ['b']",
+        "def step():",
+        "    return (config, names, folder, Settings)",
+    ]

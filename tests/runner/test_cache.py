@@ -3,7 +3,7 @@
 from stoker.artifacts import Examples
 from stoker.components.tuner.component import Tuner
 from stoker.dsl import as_channel
-from stoker.runner.cache import Hit, Miss, Past, decide, make_key, make_work_key
+from stoker.runner.cache import Hit, Miss, Past, decide, find_edits, make_key, make_work_key
 from stoker.storage.file_digests import FileDigests
 
 
@@ -29,6 +29,24 @@ def test_a_run_without_the_cache_leaves_nothing_to_compare_with(tmp_path):
     decision = decide({"a": "1"}, [], latest, digest)
     assert isinstance(decision, Miss)
     assert "without enable_cache" in decision.explanation
+
+
+def test_what_changed_while_a_step_ran_is_named_and_its_result_never_reused(tmp_path):
+    digest = FileDigests(str(tmp_path / "digests.json"))
+    file = tmp_path / "plugin.py"
+    file.write_text("x = 1")
+    loaded = {str(file): digest(str(file))}
+    assert find_edits({"a": "1"}, {"a": "1"}, loaded, digest) == ""
+    assert find_edits({"data file x": "1"}, {"data file x": "2"}, {}, digest) == (
+        "data file x changed"
+    )
+    file.write_text("x = 2")
+    edits = find_edits({"a": "1"}, {"a": "1"}, loaded, digest)
+    assert edits == f"file {file} changed"
+    latest = Past(execution_id=1, parts={"a": "1"}, loaded_files={}, edits=edits)
+    assert decide({"a": "1"}, [], latest, digest) == Miss(
+        f"miss: while the last run was at it, {edits}"
+    )
 
 
 def test_a_key_does_not_depend_on_the_order_of_its_parts():

@@ -72,6 +72,16 @@ def test_an_edit_behind_the_back_of_size_and_time_is_seen_and_the_new_code_runs(
     assert values_written(project) == ["1", "2"]
 
 
+def test_state_at_the_top_level_of_the_pipeline_file_counts(project):
+    stateful = PIPELINE.replace("neighbour.VALUE", 'CONFIG["value"]').replace(
+        "@component", 'CONFIG = {"value": 0}\nCONFIG["value"] = 1\n\n@component'
+    )
+    for text in (stateful, stateful + "\ndef unrelated(): pass\n", stateful.replace("= 1", "= 2")):
+        (project / "pipeline.py").write_text(text)
+        run(project)
+    assert values_written(project) == ["1", "2"]
+
+
 def edit_while_running(project: Path, edit) -> str:
     """Run the pipeline, and do something when its step has loaded its code; what it printed."""
     (project / "edit_while_running").touch()

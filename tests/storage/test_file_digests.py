@@ -86,5 +86,7 @@ def test_a_file_of_a_time_that_is_still_to_come_is_not_trusted(tmp_path, file, m
     assert not os.path.exists(memory)
 
 
-def test_a_file_that_is_not_there_is_said_to_be_missing(memory, tmp_path):
+def test_what_has_no_content_is_said_to_be_missing_or_no_file(memory, tmp_path):
     assert digest_anew(memory, tmp_path / "nothing") == "missing"
+    os.mkfifo(tmp_path / "pipe")
+    assert digest_anew(memory, tmp_path / "pipe") == "not a file"

@@ -144,6 +144,10 @@ def test_an_edit_elsewhere_does_not_count(edit):
         "[CONFIG.pop(name) for name in NAMES]",
         "value = CONFIG['grows if it is a defaultdict']",
         "value = (CONFIG := {})",
+        "first, *rest = NAMES",
+        "value = [*NAMES]",
+        "value = 1 in NAMES",
+        "class Base:\n    __init_subclass__ = register\nclass Registered(Base): pass",
         "value = NAMES | CONFIG",
         "helper = other_helper",
         "def helper():\n    return 3",
@@ -172,6 +176,7 @@ def test_what_a_line_that_counts_uses_counts_too():
         "return eval(name)",
         "import inspect\n    return inspect.currentframe()",
         "return [one() for one in Settings.__subclasses__()]",
+        "return __doc__",
         "from importlib import import_module\n    return import_module(__name__)",
     ],
 )

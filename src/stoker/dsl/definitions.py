@@ -3,18 +3,33 @@
 
 import ast
 import symtable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+_Statement = tuple[int, ast.stmt]
+"""A statement, and the number of the text that it is in."""
+_CHANGING = frozenset(
+    {
+        *("add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem"),
+        *("remove", "reverse", "setdefault", "sort", "update"),
+    }
+)
+"""The methods of Python's own containers that change them."""
 
 
 def definition_in(texts: Sequence[str], name: str) -> str | None:
     """The source of one definition, with that of every name in these texts that it uses.
 
     Of a name that several texts define, the last one counts, as in a notebook whose cells were run
-    again. None if no text defines it; those that cannot be parsed define nothing.
+    again; statements that change what it holds, such as `config["rate"] = 2`, come with it. None if
+    no text defines it; those that cannot be parsed define nothing.
     """
-    definitions: dict[str, list[tuple[int, ast.stmt]]] = {}
+    definitions: dict[str, list[_Statement]] = {}
+    changes: dict[str, list[_Statement]] = {}
     for number, text in enumerate(texts):
-        definitions |= _definitions(text, number)
+        statements = [(number, statement) for statement in _parse(text)]
+        definitions |= _group(statements, _defined_names)
+        for changed, found in _group(statements, _changed_names).items():
+            changes.setdefault(changed, []).extend(found)
     wanted, taken = [name], dict[tuple[int, int], str]()
     seen: set[str] = set()
     while wanted:
@@ -22,24 +37,65 @@ def definition_in(texts: Sequence[str], name: str) -> str | None:
         if current in seen:
             continue
         seen.add(current)
-        for number, statement in definitions.get(current, ()):
+        defined = definitions.get(current, [])
+        later = [one for one in changes.get(current, []) if defined and _is_after(one, defined[-1])]
+        for number, statement in defined + later:
             source = ast.unparse(statement)
             taken[number, statement.lineno] = source
             wanted += used_names(symtable.symtable(source, "definition", "exec"))
     return "\n".join(taken[place] for place in sorted(taken)) or None
 
 
-def _definitions(text: str, number: int) -> dict[str, list[tuple[int, ast.stmt]]]:
-    """The statements at the top level of a text, by the names that they bind."""
-    found: dict[str, list[tuple[int, ast.stmt]]] = {}
+def _parse(text: str) -> list[ast.stmt]:
     try:
-        statements = ast.parse(text).body
+        return ast.parse(text).body
     except SyntaxError:
-        return found
-    for statement in statements:
-        for name in bound_names(statement):
+        return []
+
+
+def _group(
+    statements: Sequence[_Statement], names_of: Callable[[ast.stmt], set[str]]
+) -> dict[str, list[_Statement]]:
+    """The statements of a text by the names that one finds in them."""
+    found: dict[str, list[_Statement]] = {}
+    for number, statement in statements:
+        for name in names_of(statement):
             found.setdefault(name, []).append((number, statement))
     return found
+
+
+def _is_after(one: _Statement, other: _Statement) -> bool:
+    return (one[0], one[1].lineno) > (other[0], other[1].lineno)
+
+
+def _defined_names(statement: ast.stmt) -> set[str]:
+    return set() if isinstance(statement, ast.AugAssign) else bound_names(statement)
+
+
+def _changed_names(statement: ast.stmt) -> set[str]:
+    """The names whose objects a statement changes, while they stay what they are."""
+    match statement:
+        case ast.Assign(targets=changed) | ast.Delete(targets=changed):
+            pass
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return {name}
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            changed = [target]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method) as called)) if (
+            method in _CHANGING
+        ):
+            changed = [called]
+        case _:
+            return set()
+    places = [one for one in changed if isinstance(one, ast.Attribute | ast.Subscript)]
+    return {found for one in places if (found := _find_root(one))}
+
+
+def _find_root(expression: ast.expr) -> str:
+    """The name that an attribute or item, however deep, is reached by."""
+    while isinstance(expression, ast.Attribute | ast.Subscript):
+        expression = expression.value
+    return expression.id if isinstance(expression, ast.Name) else ""
 
 
 def bound_names(statement: ast.stmt) -> set[str]:

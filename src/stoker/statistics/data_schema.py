@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema of examples: inferred from statistics by TFX's rules, read and written as text."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,6 +143,8 @@ def _add_domain(
 
 def read_schema(path: str) -> schema_pb2.Schema:
     """The schema in a text file; what does not parse is named by its file and line."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadData(f"{path} is not a schema: it is a folder, a pipe or a device.")
     try:
         text = Path(path).read_text(encoding="utf-8")
         return text_format.Parse(text, schema_pb2.Schema())

@@ -40,8 +40,10 @@ class FileDigests:
             self._known = {path: (stat, digest) for path, (stat, digest) in json.load(file).items()}
 
     def __call__(self, path: str) -> str:
-        """The digest of a file's content; "missing" if there is no such file."""
+        """The digest of a file's content; "missing" or "not a file" where it has none."""
         path = os.path.abspath(path)
+        if os.path.exists(path) and not os.path.isfile(path):
+            return "not a file"  # to open a pipe is to wait for somebody who writes
         try:
             # Opened first: a network file system asks its server then, and not at every stat.
             with FileIO(path) as file:

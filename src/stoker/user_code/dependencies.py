@@ -19,7 +19,16 @@ from stoker.user_code.effects import PlainStatements, drop_main_guard
 _LOOKUPS = frozenset(
     {
         *("__builtins__", "__import__", "dir", "eval", "exec", "globals", "locals", "vars"),
-        *("__dict__", "__globals__", "__main__", "__subclasses__", "_getframe", "f_globals"),
+        *(
+            "__annotations__",
+            "__dict__",
+            "__doc__",
+            "__globals__",
+            "__main__",
+            "__subclasses__",
+            "_getframe",
+            "f_globals",
+        ),
         *("builtins", "gc", "importlib", "inspect", "modules"),
     }
 )

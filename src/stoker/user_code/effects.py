@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _OURS = ("stoker", "tfx")
-_STANDARD = frozenset({*sys.stdlib_module_names, "__future__", *_OURS})
+_STANDARD = sys.stdlib_module_names.union(_OURS)
 
 _CALLS = frozenset(
     {
@@ -81,7 +81,12 @@ class PlainStatements:
             case ast.ClassDef():
                 return self._is_plain_class(statement)
             case ast.Assign(targets=targets, value=value):
-                return all(map(_is_name, targets)) and self._is_plain(value)
+                taken_apart = not all(isinstance(target, ast.Name) for target in targets)
+                return (
+                    all(map(_is_name, targets))
+                    and not (taken_apart and _may_be_iterator(value))
+                    and self._is_plain(value)
+                )
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
                 return _is_name(target) and self._are_plain([annotation, value])
             case ast.Delete(targets=targets):
@@ -133,7 +138,7 @@ class PlainStatements:
         parent = self._find_own(base)
         return (
             isinstance(parent, ast.ClassDef)
-            and "__init_subclass__" not in {getattr(one, "name", "") for one in parent.body}
+            and "__init_subclass__" not in ast.unparse(parent)
             and parent in self
         )
 
@@ -152,11 +157,15 @@ class PlainStatements:
             case ast.BinOp(op=op):
                 operands = [expression.left, expression.right]
                 return isinstance(op, _ARITHMETIC) and self._are_plain(operands)
+            case ast.Compare(ops=ops, comparators=others):
+                asks_inside = any(isinstance(op, ast.In | ast.NotIn) for op in ops)
+                return not (asks_inside and any(map(_may_be_iterator, others))) and (
+                    self._are_plain([expression.left, *others])
+                )
             case ast.Lambda(args=given):
                 return self._are_plain([*given.defaults, *given.kw_defaults])
             case (
                 ast.BoolOp()
-                | ast.Compare()
                 | ast.Dict()
                 | ast.FormattedValue()
                 | ast.IfExp()
@@ -164,7 +173,6 @@ class PlainStatements:
                 | ast.List()
                 | ast.Set()
                 | ast.Slice()
-                | ast.Starred()
                 | ast.Tuple()
                 | ast.UnaryOp()
             ):
@@ -251,6 +259,11 @@ def _is_name(target: ast.expr) -> bool:
     if isinstance(target, ast.Tuple | ast.List):
         return all(map(_is_name, target.elts))
     return isinstance(target, ast.Name)
+
+
+def _may_be_iterator(value: ast.expr) -> bool:
+    """Whether to look through a value may use it up."""
+    return not isinstance(value, ast.Tuple | ast.List | ast.Constant | ast.Attribute)
 
 
 def _list_arguments(call: ast.Call) -> list[ast.expr]:
