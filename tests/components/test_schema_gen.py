@@ -81,6 +81,47 @@ def test_an_excluded_split_has_none(tmp_path, examples):
     assert [len(one.string_stats.top_values) for one in dataset.features] == [0, 1]
 
 
+def test_options_are_those_of_TFDV_and_slices_do_not_change_the_schema(tmp_path, examples):
+    import tensorflow_data_validation as tfdv
+    from google.protobuf import text_format
+    from tfx_bsl.public.proto import slicing_spec_pb2
+
+    config = text_format.Parse(
+        "slicing_specs { feature_keys: 'name' }", slicing_spec_pb2.SlicingConfig()
+    )
+    options = tfdv.StatsOptions(slicing_config=config, num_top_values=1)
+    component = StatisticsGen(Channel(Examples), stats_options=options)
+    made, inferred = (
+        artifact(ExampleStatistics, tmp_path / "s"),
+        artifact(Schema, tmp_path / "schema"),
+    )
+    statistics_gen.Executor().Do(
+        {"examples": [examples]}, {"statistics": [made]}, component.spec.values({})
+    )
+    stats = tfdv.load_statistics(f"{made.path(split='train')}/FeatureStats.pb")
+    assert [one.name for one in stats.datasets] == ["All Examples", "name_x", "name_y"]
+    component = SchemaGen(Channel(ExampleStatistics))
+    schema_gen.Executor().Do(
+        {"statistics": [made]}, {"schema": [inferred]}, component.spec.values({})
+    )
+    schema = tfdv.load_schema_text(str(tmp_path / "schema" / "schema.pbtxt"))
+    assert list(tfdv.get_domain(schema, "name").value) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"num_top_value": 1}, ValueError, "StatsOptions have no field 'num_top_value'"),
+        ([1], TypeError, "Options of statistics are tfdv.StatsOptions, or a dict"),
+        ({"generators": [1]}, ImportError, "do not have StatsOptions.generators"),
+        ({"sample_rate": 2}, ValueError, "sample_rate is over 0 and at most 1, got 2"),
+    ],
+)
+def test_options_that_are_not_followed_are_refused_when_declared(options, error, words):
+    with pytest.raises(error, match=words):
+        StatisticsGen(Channel(Examples), stats_options=options)
+
+
 def test_the_schema_holds_for_all_splits(tmp_path, statistics):
     made = artifact(Schema, tmp_path / "schema")
     component = SchemaGen(Channel(ExampleStatistics))

@@ -53,10 +53,23 @@ def test_the_users_function_changes_the_options_of_one_kind():
     assert [one.num_top_values for one in options] == [20, 20, 3]
 
 
-def test_an_option_that_is_not_there_is_told_with_those_that_are():
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("generators", r"do not have StatsOptions\.generators\. Leave it out"),
+        ("num_top_value", "StatsOptions have no field 'num_top_value'"),
+    ],
+)
+def test_an_option_that_is_not_there_is_named(name, words):
     def updater(_, stats_options):
-        stats_options.sample_rate = 0.5
+        setattr(stats_options, name, [1])
         return stats_options
 
-    with pytest.raises(ValueError, match=r"sets .sample_rate., .* they have .*num_top_values"):
-        update_options(updater, StatsType.PRE_TRANSFORM, SCHEMA)
+    options = update_options(updater, StatsType.PRE_TRANSFORM, SCHEMA)
+    with pytest.raises((ValueError, ImportError), match=words):
+        options.check()
+
+
+def test_a_function_that_returns_nothing_is_told_what_to_return():
+    with pytest.raises(TypeError, match=r"Options of statistics are tfdv\.StatsOptions"):
+        update_options(lambda *_: None, StatsType.PRE_TRANSFORM, SCHEMA)

@@ -3,12 +3,13 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import only_file
 from stoker.artifacts import Examples, ExampleStatistics, Schema
+from stoker.stand_ins.tfdv.stats_options import StatsOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,13 +36,13 @@ class StatisticsGen(dsl.BaseComponent):
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.statistics_gen:Executor")
     TYPE_NAME: ClassVar = "tfx.components.statistics_gen.component.StatisticsGen"
     BASE_TYPE: ClassVar = "PROCESS"
-    PRELOAD: ClassVar = ("stoker.data.columns", "stoker.statistics.compute")
+    PRELOAD: ClassVar = ("stoker.data.columns", "stoker.stand_ins.tfdv.generate")
 
     def __init__(
         self,
         examples: dsl.Channel | None = None,
         schema: dsl.Channel | None = None,
-        stats_options: Mapping[str, Any] | None = None,
+        stats_options: Any = None,
         exclude_splits: list[str] | None = None,
         *,
         input_data: dsl.Channel | None = None,
@@ -52,21 +53,18 @@ class StatisticsGen(dsl.BaseComponent):
         Args:
             examples: The examples to count.
             schema: Their schema: numbers that it calls categories are counted as words.
-            stats_options: A dict with fields of `stoker.statistics.compute.StatisticsOptions`,
-                which are fields of TFDV's StatsOptions.
+            stats_options: `tfdv.StatsOptions`, or a dict with some of its fields.
             exclude_splits: The splits to leave out; none by default.
             input_data: An older name of `examples`.
             instance_name: An older way to name the step; `with_id` is today's.
         """
-        if stats_options is not None and not isinstance(stats_options, Mapping):
-            raise TypeError(
-                "StatisticsGen: stats_options takes a dict, such as {'num_top_values': 50}, got "
-                f"{stats_options!r}."
-            )
+        if stats_options is not None:
+            stats_options = StatsOptions.of(stats_options)
+            stats_options.check()
         spec = StatisticsGenSpec.from_arguments(
             locals(),
             examples=examples or input_data,
-            stats_options_json=json.dumps(dict(stats_options)) if stats_options else None,
+            stats_options_json=stats_options and stats_options.to_json(),
             exclude_splits=json.dumps(exclude_splits or []),
         )
         super().__init__(spec, instance_name=instance_name)
@@ -78,13 +76,13 @@ class Executor(dsl.BaseExecutor):
     def Do(  # noqa: D102
         self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
-        from stoker.statistics.compute import STATISTICS_FILE, compute_statistics, write_statistics
+        from stoker.stand_ins.tfdv.generate import count
+        from stoker.statistics.compute import STATISTICS_FILE, write_statistics
         from stoker.statistics.data_schema import read_schema
-        from stoker.statistics.feature_statistics import StatisticsOptions
 
-        options = StatisticsOptions(**json.loads(exec_properties.get("stats_options_json") or "{}"))
-        schemas = [read_schema(only_file(one.uri)) for one in input_dict.get("schema") or ()]
-        schema = schemas[0] if schemas else None
+        options = StatsOptions.from_json(exec_properties.get("stats_options_json") or "{}")
+        for schema in input_dict.get("schema") or ():
+            options.schema = read_schema(only_file(schema.uri))
         (examples,), (statistics,) = input_dict["examples"], output_dict["statistics"]
         assert isinstance(examples, Examples)
         assert isinstance(statistics, ExampleStatistics)
@@ -92,7 +90,7 @@ class Executor(dsl.BaseExecutor):
         statistics.splits = [split for split in examples.splits if split not in excluded]
         statistics.span = examples.span
         for split in statistics.splits:
-            counted = compute_statistics(_read_batches(examples.path(split=split)), schema, options)
+            counted = count(_read_batches(examples.path(split=split)), options)
             write_statistics(counted, os.path.join(statistics.path(split=split), STATISTICS_FILE))
 
 

@@ -139,8 +139,10 @@ def _weights(batch: pa.RecordBatch, name: str) -> np.ndarray:
 
 
 def read_statistics(path: str) -> Statistics:
-    """The statistics in a file."""
-    return read_message(path, Statistics, "statistics")
+    """The statistics in a file; of slices, those of all examples."""
+    found = read_message(path, Statistics, "statistics")
+    whole = [dataset for dataset in found.datasets if dataset.name == ALL_EXAMPLES]
+    return Statistics(datasets=whole) if whole else found
 
 
 write_statistics = write_message

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What examples look like before and after a Transform: their schemas, statistics, anomalies."""
 
-import dataclasses
 import enum
 import os
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
+from stoker.stand_ins.tfdv.generate import count
+from stoker.stand_ins.tfdv.stats_options import StatsOptions
 from stoker.statistics.anomalies import ANOMALIES_FILE, add_findings, write_anomalies
-from stoker.statistics.compute import STATISTICS_FILE, compute_statistics, write_statistics
+from stoker.statistics.compute import STATISTICS_FILE, write_statistics
 from stoker.statistics.data_schema import write_schema
 from stoker.statistics.expectations import Finding, check_interval
-from stoker.statistics.feature_statistics import StatisticsOptions
 from stoker.transform.example_batches import read_sample
 from stoker.transform.job import TransformJob
 
@@ -56,24 +55,16 @@ def _write(
     job: TransformJob, kind: StatsType, schema: schema_pb2.Schema, batches: list[pa.RecordBatch]
 ) -> None:
     options = update_options(job.stats_options_updater_fn, kind, schema)
-    statistics = compute_statistics(batches, schema, options)
+    statistics = count(batches, options)
     when, folders = kind.name.lower(), job.statistics_dirs
     write_statistics(statistics, os.path.join(folders[f"{when}_stats"], STATISTICS_FILE))
     write_schema(schema, os.path.join(folders[f"{when}_schema"], SCHEMA_FILE))
 
 
-def update_options(updater: Any, kind: StatsType, schema: schema_pb2.Schema) -> StatisticsOptions:
+def update_options(updater: Any, kind: StatsType, schema: schema_pb2.Schema) -> StatsOptions:
     """The options that a user's `stats_options_updater_fn(stats_type, stats_options)` makes."""
-    if updater is None:
-        return StatisticsOptions()
-    known = dataclasses.asdict(StatisticsOptions())
-    changed = vars(updater(kind, SimpleNamespace(**known, schema=schema)))
-    if unknown := sorted(changed.keys() - known.keys() - {"schema"}):
-        raise ValueError(
-            f"stats_options_updater_fn sets {unknown[0]!r}, which Stoker's statistics do not "
-            f"have; they have {', '.join(known)}."
-        )
-    return StatisticsOptions(**{name: changed[name] for name in known})
+    options = StatsOptions(schema=schema)
+    return StatsOptions.of(updater(kind, options)) if updater else options
 
 
 def find_anomalies(table: pa.Table, schema: schema_pb2.Schema) -> anomalies_pb2.Anomalies:

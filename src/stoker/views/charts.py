@@ -31,7 +31,8 @@ def histogram_chart(
     shares = {split: _shares(many) for split, many in buckets.items()}
     tallest = max(share for many in shares.values() for share in many) or 1.0
     bars = []
-    for split, many in buckets.items():
+    for number, (split, many) in enumerate(buckets.items()):
+        style = f"{colours[split]} over" if number else colours[split]  # what is below is seen
         for bucket, share in zip(many, shares[split], strict=True):
             start, end = (_place(edge, low, high) for edge in _edges(bucket))
             height = share / tallest * (_HEIGHT - 2)
@@ -40,7 +41,7 @@ def histogram_chart(
                 f"to {readable_number(bucket.high_value)}"
             )
             bars.append(
-                f'<rect class="{colours[split]}" x="{start:.1f}" y="{_HEIGHT - height:.1f}" '
+                f'<rect class="{style}" x="{start:.1f}" y="{_HEIGHT - height:.1f}" '
                 f'width="{max(end - start, 1.5):.1f}" height="{height:.1f}">'
                 f"<title>{escape(tip)}</title></rect>"
             )
@@ -70,7 +71,7 @@ def words_chart(
     room = _WIDTH - _LABEL
     drawn = []
     for row, word in enumerate(shown):
-        label = word if len(word) <= 16 else word[:15] + "…"
+        label = word if len(word) <= 15 else word[:14] + "…"
         drawn.append(
             f'<text x="{_LABEL - 6}" y="{row * _ROW + 12}" text-anchor="end">'
             f"{escape(label) or '(empty)'}<title>{escape(word)}</title></text>"

@@ -88,4 +88,5 @@ def cards(content: Iterable[str], title: str = "") -> str:
 
 def card(name: str, kind: str, chart: str, table: Table) -> str:
     """One thing with its chart and its numbers."""
-    return f'<section class="card">{subheading(name, kind)}{chart}{_rows(table)}</section>'
+    rows = f'<div class="scroll">{_rows(table)}</div>'
+    return f'<section class="card">{subheading(name, kind)}{chart}{rows}</section>'

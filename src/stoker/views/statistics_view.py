@@ -11,7 +11,9 @@ from stoker.statistics.messages import Statistics, Stats, count_examples, featur
 from stoker.views.charts import histogram_chart, words_chart
 from stoker.views.data_tables import read_split_statistics
 from stoker.views.markup import assign_colours, card, cards, key, legend
-from stoker.views.table import Table, readable_number
+from stoker.views.table import Table, shorten
+
+_TOP_WIDTH = 16
 
 
 def statistics_view(artifact: ExampleStatistics) -> str:
@@ -45,20 +47,23 @@ def _is_numeric(by_split: Mapping[str, Stats]) -> bool:
 
 
 def _card(name: str, by_split: Mapping[str, Stats], colours: Mapping[str, str]) -> str:
-    first = next(iter(by_split.values()))
-    kind = Stats.Type.Name(first.type)
+    kind = _describe_kind(next(iter(by_split.values())))
     if _is_numeric(by_split):
         histograms = {
             split: equal_width_histogram(stats, weighted=False) for split, stats in by_split.items()
         }
         chart = histogram_chart(histograms, colours)
         columns = ["", "missing", "zeros", "mean", "std dev", "min", "median", "max"]
-        facts = map(_number_facts, by_split.values())
+        facts = [_number_facts(stats) for stats in by_split.values()]
+        if any(histogram.num_nan for histogram in histograms.values()):
+            columns.append("NaN")
+            nans = [f"{histogram.num_nan:,.0f}" for histogram in histograms.values()]
+            facts = [(*row, nan) for row, nan in zip(facts, nans, strict=True)]
     else:
         shares = {split: _word_shares(stats) for split, stats in by_split.items()}
         chart = words_chart(shares, colours)
-        columns = ["", "missing", "different", "average length"]
-        facts = map(_word_facts, by_split.values())
+        columns = ["", "missing", "different", "most frequent", "average length"]
+        facts = [_word_facts(stats) for stats in by_split.values()]
     rows = [(key(split, colours), *row) for split, row in zip(by_split, facts, strict=True)]
     return card(name, kind, chart, Table(columns=columns, rows=rows))
 
@@ -71,14 +76,34 @@ def _word_shares(stats: Stats) -> dict[str, float]:
 def _number_facts(stats: Stats) -> tuple[str, ...]:
     numbers = stats.num_stats
     num_values = numbers.common_stats.tot_num_values
-    zeros = f"{numbers.num_zeros / num_values:.1%}" if num_values else ""
+    if not num_values:
+        return _missing(numbers.common_stats), *[""] * 6
+    zeros = f"{numbers.num_zeros / num_values:.1%}"
     found = (numbers.mean, numbers.std_dev, numbers.min, numbers.median, numbers.max)
-    return _missing(numbers.common_stats), zeros, *map(readable_number, found)
+    return _missing(numbers.common_stats), zeros, *map(_shorten_number, found)
+
+
+def _shorten_number(number: float) -> str:
+    """A number in a card, where there is little room."""
+    text = f"{number:.4g}" if 1 <= abs(number) < 1e4 else f"{number:.3g}"
+    return text.replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
 
 
 def _word_facts(stats: Stats) -> tuple[str, ...]:
     words = stats.string_stats
-    return _missing(words.common_stats), f"{words.unique:,}", f"{words.avg_length:.3g} bytes"
+    top = "".join(shorten(one.value, _TOP_WIDTH) for one in words.top_values[:1])
+    length = f"{words.avg_length:.3g} bytes"
+    return _missing(words.common_stats), f"{words.unique:,}", top, length
+
+
+def _describe_kind(stats: Stats) -> str:
+    """The type of a feature, and how many values it has where that is not one."""
+    common = getattr(stats, stats.WhichOneof("stats")).common_stats
+    low, high = common.min_num_values, common.max_num_values
+    kind = str(Stats.Type.Name(stats.type))
+    if not common.num_non_missing or low == high == 1:
+        return kind
+    return f"{kind}, {low if low == high else f'{low} to {high}'} values each"
 
 
 def _missing(common: statistics_pb2.CommonStatistics) -> str:

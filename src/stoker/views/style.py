@@ -35,7 +35,8 @@ STYLE = (
 .stoker .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 15px; min-width: 0; }
 .stoker .card table { font-size: 12px; width: 100%; margin-top: 8px; }
-.stoker .card th, .stoker .card td { padding: 2px 8px 2px 0; border: 0; font-weight: 400; }
+.stoker .card th, .stoker .card td { padding: 2px 6px 2px 0; border: 0; font-weight: 400;
+  white-space: nowrap; }
 .stoker .split-0 { --colour: var(--split-0); }
 .stoker .split-1 { --colour: var(--split-1); }
 .stoker .split-2 { --colour: var(--split-2); }
@@ -46,6 +47,7 @@ STYLE = (
 .stoker svg text { fill: var(--soft); font-size: 11px; }
 .stoker svg line { stroke: var(--line); }
 .stoker svg rect { fill: var(--colour); fill-opacity: 0.62; }
+.stoker svg rect.over { fill-opacity: 0.22; stroke: var(--colour); stroke-width: 1.2; }
 .stoker svg circle { fill: var(--colour); }
 .stoker svg polyline { fill: none; stroke: var(--colour); stroke-width: 2;
   stroke-linejoin: round; }

@@ -76,7 +76,7 @@ class StatsOptions:
         sketched = given.pop("experimental_use_sketch_based_topk_uniques")
         given["use_sketch_based_topk_uniques"] = bool(use_sketch_based_topk_uniques or sketched)
         vars(self).update(given)
-        self._check()
+        self._check_values()
 
     def __repr__(self) -> str:
         default = vars(StatsOptions())
@@ -85,7 +85,7 @@ class StatsOptions:
         )
         return f"StatsOptions({', '.join(changed)})"
 
-    def _check(self) -> None:
+    def _check_values(self) -> None:
         """Refuse values that have no meaning, by TFDV's rules."""
         for name in ("feature_allowlist", "experimental_slice_functions", "generators"):
             value = getattr(self, name)
@@ -137,16 +137,30 @@ class StatsOptions:
             from tfx_bsl.public.proto import slicing_spec_pb2
 
             fields["slicing_config"] = json_format.Parse(text, slicing_spec_pb2.SlicingConfig())
-        if unknown := sorted(fields.keys() - vars(cls()).keys()):
-            raise ValueError(f"StatsOptions have no field {unknown[0]!r}.")
-        return cls(**fields)
+        options = cls()
+        vars(options).update(fields)
+        options.check()
+        return options
+
+    @classmethod
+    def of(cls, options: Any) -> "StatsOptions":
+        """These options: ours, those of an installed TFDV, or a dict of fields."""
+        if isinstance(options, cls):
+            return options
+        if isinstance(options, Mapping):
+            return cls.from_json(json.dumps(dict(options)))
+        if hasattr(options, "to_json"):
+            return cls.from_json(options.to_json())
+        raise TypeError(
+            "Options of statistics are tfdv.StatsOptions, or a dict, such as "
+            f"{{'num_top_values': 50}}; got {options!r}."
+        )
 
     def for_counting(self) -> "StatisticsOptions":
         """What of this is counted; an option that would change the answer otherwise is refused."""
         from stoker.statistics.feature_statistics import StatisticsOptions
 
-        self._check()
-        self._refuse_others()
+        self.check()
         allowed = self.feature_allowlist
         return StatisticsOptions(
             feature_allowlist=None if allowed is None else tuple(map(str, allowed)),
@@ -161,7 +175,11 @@ class StatsOptions:
             use_sketch_based_topk_uniques=bool(self.use_sketch_based_topk_uniques),
         )
 
-    def _refuse_others(self) -> None:
+    def check(self) -> None:
+        """Refuse what has no meaning, and what would be counted otherwise than it says."""
+        self._check_values()
+        if unknown := sorted(vars(self).keys() - vars(StatsOptions()).keys()):
+            raise ValueError(f"StatsOptions have no field {unknown[0]!r}.")
         wanted = [name for name in _NOT_HERE if getattr(self, name)]
         wanted += ["add_default_generators=False"] * (not self.add_default_generators)
         wanted += ["label_feature with a schema"] * bool(self.label_feature and self.schema)
