@@ -156,7 +156,8 @@ def _check_domain(
         yield Finding(
             "DOMAIN_INVALID_FOR_TYPE",
             "The domain does not match the type",
-            f"A {kind} is not for a feature of type {schema_pb2.FeatureType.Name(feature.type)}.",
+            f"A feature of type {schema_pb2.FeatureType.Name(feature.type)} cannot have a domain "
+            f"of the kind {kind}.",
         )
         return
     named = {domain.name: domain for domain in schema.string_domain}
