@@ -6,12 +6,17 @@ from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import MetricId, make_plan
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
+from stoker.stand_ins.tfma.constants import MODEL_CENTRIC_MODE
+from stoker.stand_ins.tfma.fairness import render_fairness_indicator
 from stoker.stand_ins.tfma.results import (
     load_eval_result,
+    load_eval_results,
     load_metrics,
     load_validation_result,
+    make_eval_results,
 )
-from stoker.stand_ins.tfma.view import render_slicing_metrics
+from stoker.stand_ins.tfma.slicer import SingleSliceSpec
+from stoker.stand_ins.tfma.view import render_slicing_metrics, render_time_series
 
 BLUE = (("color", "blue"),)
 
@@ -66,3 +71,23 @@ def test_a_folder_without_an_evaluation_is_told(folder, tmp_path):
         load_eval_result(str(tmp_path / "elsewhere"))
     with pytest.raises(ValueError, match="no model 'other'; it has baseline, candidate"):
         load_eval_result(folder, model_name="other")
+
+
+def test_several_evaluations_are_shown_one_after_the_other(folder):
+    results = load_eval_results([folder, folder], mode=MODEL_CENTRIC_MODE)
+
+    series = render_time_series(results, SingleSliceSpec(features=[("color", "blue")]))
+    assert [line.split()[:2] for line in str(series).splitlines()[1:]] == [["new", "1"]] * 2
+    assert series._repr_html_().count("<polyline") == 2
+    with pytest.raises(ValueError, match="one slice"):
+        render_time_series(results, SingleSliceSpec(columns=["shape"]))
+    with pytest.raises(ValueError, match="model_centric_mode"):
+        make_eval_results(results.get_results(), "sideways")
+
+
+def test_fairness_is_looked_at_slice_by_slice(folder):
+    table = render_fairness_indicator(eval_result=load_eval_result(folder))
+
+    assert [line.split()[0] for line in str(table).splitlines()[1:]] == ["all", "color=blue"]
+    both = render_fairness_indicator(multi_eval_results={"a": load_eval_result(folder)})
+    assert "color=blue · a" in str(both)

@@ -9,6 +9,8 @@ import tfx
 
 from stoker.errors import MissingPart
 
+# Three that are no names of the family (a list called tfx.components, a logger, a private function)
+# and tfx_addons, which is a package of its own, are left out.
 LINES = Path(__file__).with_name("names_in_the_wild.txt").read_text().splitlines()
 STATEMENTS = [line for line in LINES if " " in line]
 NAMES = [line for line in LINES if " " not in line]

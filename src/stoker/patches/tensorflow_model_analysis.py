@@ -13,7 +13,7 @@ def add_names(find: Callable[[str], Any]) -> None:
     """Let TFMA ask `find` for a name that it has not; each is found when it is first used."""
 
     def add(tfma: ModuleType) -> None:
-        if version := getattr(tfma, "__version__", None):
+        if version := vars(tfma).get("__version__"):
             PATCHES["tfma-names"].check_version(version)
         vars(tfma).setdefault("__getattr__", find)
 

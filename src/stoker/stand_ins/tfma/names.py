@@ -17,13 +17,31 @@ from stoker.evaluation.tfma import tfma_is_installed
 from stoker.patches.tensorflow_model_analysis import add_names
 
 HOMES = {
+    "constants": "stoker.stand_ins.tfma.constants",
     "export": "stoker.any_python.eval_export",
+    "slicer": "stoker.stand_ins.tfma.slicer",
+    "version": "stoker.stand_ins.tfma.constants",
     "view": "stoker.stand_ins.tfma.view",
 }
 """Names of TFMA, and the module that each is."""
 
-RESULT_NAMES = ("EvalResult", "load_eval_result", "load_metrics", "load_validation_result")
-"""What reads an evaluation; it is in `results`."""
+MEMBERS = {
+    "stoker.stand_ins.tfma.results": (
+        *("EvalResult", "EvalResults", "load_eval_result", "load_eval_results", "load_metrics"),
+        *("load_validation_result", "make_eval_results"),
+    ),
+    "stoker.models.model_analysis": (
+        *("EvalSharedModel", "MaybeMultipleEvalSharedModels", "default_eval_shared_model"),
+        "run_model_analysis",
+    ),
+    "stoker.stand_ins.tfma.constants": (
+        *("ANALYSIS_KEY", "ARROW_INPUT_COLUMN", "BASELINE_KEY", "CANDIDATE_KEY"),
+        *("DATA_CENTRIC_MODE", "EXAMPLE_WEIGHTS_KEY", "FEATURES_KEY", "INPUT_KEY", "LABELS_KEY"),
+        *("METRICS_KEY", "MODEL_CENTRIC_MODE", "PLOTS_KEY", "PREDICTIONS_KEY", "TF_ESTIMATOR"),
+        *("TF_GENERIC", "TF_JS", "TF_KERAS", "TF_LITE", "VALIDATIONS_KEY", "VERSION_STRING"),
+    ),
+}
+"""Names of TFMA by the module that has them where TFMA is not installed."""
 
 _TFMA = "tensorflow_model_analysis"
 _STAND_INS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "on_path")
@@ -49,13 +67,21 @@ def find_name(name: str) -> Any:
         return importlib.import_module(home)
     if name[0].isupper() and hasattr(messages := importlib.import_module(home), name):
         return getattr(messages, name)
-    if name in RESULT_NAMES and not installed:
-        return getattr(importlib.import_module("stoker.stand_ins.tfma.results"), name)
+    if not installed:
+        if name == "__version__":
+            name = "VERSION_STRING"
+        for module, members in MEMBERS.items():
+            if name in members:
+                return getattr(importlib.import_module(module), name)
     if installed or name.startswith("__"):
         raise AttributeError(f"module {_TFMA!r} has no attribute {name!r}")
-    raise MissingPart(
-        f"{_TFMA}.{name} needs TFMA, which is not installed; Stoker itself has the messages of an "
-        f"EvalConfig, {', '.join((*HOMES, *RESULT_NAMES))}. Install it: "
-        "pip install 'stoker[evaluator]'.",
+    raise needs_tfma(f"{_TFMA}.{name}")
+
+
+def needs_tfma(name: str) -> MissingPart:
+    """What to raise for a part of TFMA that Stoker has not."""
+    return MissingPart(
+        f"{name} needs TFMA, which is not installed: pip install 'stoker[evaluator]'. Without it "
+        "there are EvalConfig, run_model_analysis, load_eval_result and views of metrics.",
         name=name,
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An evaluation as notebooks read it with TFMA's functions, where TFMA is not installed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from stoker.evaluation.results import (
     read_validation,
 )
 from stoker.evaluation.slices import SliceKey
+from stoker.stand_ins.tfma.constants import DATA_CENTRIC_MODE, MODEL_CENTRIC_MODE
 
 Values = dict[str, dict[str, Any]]
 """Metrics by name: {"auc": {"doubleValue": 0.7}}."""
@@ -83,6 +84,38 @@ def load_eval_result(
         file_format=run.file_format,
         model_location=run.model_locations.get(name, ""),
     )
+
+
+class EvalResults(NamedTuple):
+    """Several evaluations: of models on the same data, or of one model on more and more data."""
+
+    results: list[EvalResult]
+    mode: str = MODEL_CENTRIC_MODE
+
+    def get_results(self) -> list[EvalResult]:
+        """The evaluations."""
+        return self.results
+
+
+def make_eval_results(results: Iterable[EvalResult], mode: str) -> EvalResults:
+    """Several evaluations as one thing to look at."""
+    if mode not in (MODEL_CENTRIC_MODE, DATA_CENTRIC_MODE):
+        raise ValueError(
+            f"The mode is {MODEL_CENTRIC_MODE!r} or {DATA_CENTRIC_MODE!r}, got {mode!r}."
+        )
+    return EvalResults(list(results), mode)
+
+
+def load_eval_results(
+    output_paths: str | Iterable[str],
+    output_file_format: str = "tfrecord",
+    mode: str = MODEL_CENTRIC_MODE,
+    model_name: str | None = None,
+) -> EvalResults:
+    """The evaluations in some folders."""
+    paths = [output_paths] if isinstance(output_paths, str) else output_paths
+    found = [load_eval_result(path, output_file_format, model_name) for path in paths]
+    return make_eval_results(found, mode)
 
 
 def load_metrics(

@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks find as `tfma.view` where TFMA is not installed: plain tables, and no plots."""
+"""What notebooks find as `tfma.view` where TFMA is not installed: tables, and courses over time."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import MissingPart
 from stoker.evaluation.slices import SliceKey, describe_slice, fits
-from stoker.stand_ins.tfma.results import EvalResult, SlicedMetrics
-from stoker.views.markup import frame, table_view
+from stoker.stand_ins.tfma.constants import MODEL_CENTRIC_MODE
+from stoker.stand_ins.tfma.results import EvalResult, EvalResults, SlicedMetrics, Values
+from stoker.stand_ins.tfma.slicer import SingleSliceSpec
+from stoker.views.charts import curves_chart
+from stoker.views.markup import card, cards, frame, table_view
 from stoker.views.table import Table
 
 __all__ = [
     "EvalResult",
+    "EvalResults",
     "MetricsTable",
     "SlicedMetrics",
+    "TimeSeries",
     "render_slicing_metrics",
+    "render_time_series",
 ]
 
 
@@ -35,12 +42,12 @@ class MetricsTable:
 def render_slicing_metrics(
     result: EvalResult,
     slicing_column: str | None = None,
-    slicing_spec: SlicingSpec | None = None,
+    slicing_spec: SlicingSpec | SingleSliceSpec | None = None,
     weighted_example_column: str | None = None,  # noqa: ARG001
     event_handlers: Callable[..., Any] | None = None,  # noqa: ARG001
 ) -> MetricsTable:
     """The metrics of all examples, of the slices by a column, or of those that a spec means."""
-    spec = slicing_spec or SlicingSpec(feature_keys=[slicing_column] if slicing_column else [])
+    spec = _as_message(slicing_spec, slicing_column)
     found = {
         key: values
         for key, values in result.get_metrics_for_all_slices().items()
@@ -51,12 +58,83 @@ def render_slicing_metrics(
         raise ValueError(
             f"The evaluation has no such slices; it has those by {'; '.join(known) or 'nothing'}."
         )
+    return _make_table({describe_slice(key): values for key, values in found.items()})
+
+
+def render_all_slices(results: Mapping[str, EvalResult]) -> MetricsTable:
+    """The metrics of every slice of some evaluations, each row by slice and evaluation."""
+    return _make_table(
+        {
+            " · ".join(filter(None, (describe_slice(key), name))): values
+            for name, result in results.items()
+            for key, values in result.get_metrics_for_all_slices().items()
+        }
+    )
+
+
+def _make_table(found: Mapping[str, Values]) -> MetricsTable:
     names = list(dict.fromkeys(name for values in found.values() for name in values))
     rows = [
-        [describe_slice(key), *(_format_metric(values.get(name, {})) for name in names)]
-        for key, values in found.items()
+        [title, *(_format_metric(values.get(name, {})) for name in names)]
+        for title, values in found.items()
     ]
     return MetricsTable(Table(columns=["slice", *names], rows=rows))
+
+
+class TimeSeries:
+    """How metrics change from one evaluation to the next: a chart each in a notebook."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __str__(self) -> str:
+        return "\n".join(self.table.lines())
+
+    def _repr_html_(self) -> str:
+        names = self.table.columns[1:]
+        charts = [
+            card(name, "", curves_chart(self._curve(number), {"": "a"}), Table(columns=[], rows=[]))
+            for number, name in enumerate(names, start=1)
+        ]
+        return frame(cards(charts) + table_view(self.table))
+
+    def _curve(self, column: int) -> dict[str, list[tuple[int, float]]]:
+        values = [str(row[column]) for row in self.table.rows]
+        return {"": [(step, float(one)) for step, one in enumerate(values, start=1) if one]}
+
+
+def render_time_series(
+    results: EvalResults,
+    slice_spec: SlicingSpec | SingleSliceSpec | None = None,
+    display_full_path: bool = False,
+) -> TimeSeries:
+    """The metrics of one slice, by default of all examples, in each of several evaluations."""
+    spec = _as_message(slice_spec, None)
+    rows, names = [], list[str]()
+    for one in results.get_results():
+        found = [
+            values for key, values in one.get_metrics_for_all_slices().items() if fits(spec, key)
+        ]
+        if len(found) != 1:
+            raise ValueError(f"render_time_series takes one slice, and {spec} means {len(found)}.")
+        names += [name for name in found[0] if name not in names]
+        place = one.model_location if results.mode == MODEL_CENTRIC_MODE else one.data_location
+        rows.append((place if display_full_path else os.path.basename(place), found[0]))
+    return TimeSeries(
+        Table(
+            columns=["evaluation", *names],
+            rows=[
+                [place, *(_format_metric(values.get(name, {})) for name in names)]
+                for place, values in rows
+            ],
+        )
+    )
+
+
+def _as_message(spec: SlicingSpec | SingleSliceSpec | None, column: str | None) -> SlicingSpec:
+    if isinstance(spec, SingleSliceSpec):
+        return spec.as_message()
+    return spec or SlicingSpec(feature_keys=[column] if column else [])
 
 
 def _list_features(key: SliceKey) -> str:
@@ -69,7 +147,7 @@ def _format_metric(value: dict[str, Any]) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """Plots, attributions and time series are TFMA's."""
+    """Plots and attributions are TFMA's."""
     if not name.startswith("render_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     raise MissingPart(

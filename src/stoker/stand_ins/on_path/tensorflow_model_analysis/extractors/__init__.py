@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is taken out of examples: TFMA's own."""
+
+from stoker.stand_ins.tfma.names import needs_tfma
+
+raise needs_tfma(__name__)

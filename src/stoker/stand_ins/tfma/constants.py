@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TFMA's constants that notebooks and modules name; the values are its own."""
+
+VERSION_STRING = "0.46.0"
+"""The version whose names these are."""
+
+MODEL_CENTRIC_MODE = "model_centric_mode"
+DATA_CENTRIC_MODE = "data_centric_mode"
+
+INPUT_KEY = "input"
+ARROW_INPUT_COLUMN = "__raw_record__"
+ARROW_RECORD_BATCH_KEY = "arrow_record_batch"
+FEATURES_KEY = "features"
+LABELS_KEY = "labels"
+PREDICTIONS_KEY = "predictions"
+EXAMPLE_WEIGHTS_KEY = "example_weights"
+SLICE_KEY_TYPES_KEY = "_slice_key_types"
+METRICS_KEY = "metrics"
+PLOTS_KEY = "plots"
+VALIDATIONS_KEY = "validations"
+ANALYSIS_KEY = "analysis"
+BASELINE_KEY = "baseline"
+CANDIDATE_KEY = "candidate"
+
+TF_GENERIC = "tf_generic"
+TF_ESTIMATOR = "tf_estimator"
+TF_KERAS = "tf_keras"
+TF_LITE = "tf_lite"
+TF_JS = "tf_js"
+EVAL_TAG = "eval_saved_model"

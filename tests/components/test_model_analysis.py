@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cells of TFMA's tutorial: a model in a folder, files of examples, metrics by slice."""
+
+import pytest
+import tensorflow_model_analysis as tfma
+from evaluated_models import labelled_channel, save_classifier, save_opposite
+from google.protobuf import text_format
+
+from stoker.errors import BadData, MissingPart
+
+pytestmark = pytest.mark.tf
+
+CONFIG = """
+    model_specs { label_key: "label" }
+    metrics_specs { metrics { class_name: "BinaryAccuracy" } }
+    metrics_specs { metrics { class_name: "ExampleCount" } }
+    slicing_specs {}
+    slicing_specs { feature_keys: "color" }
+"""
+
+
+@pytest.fixture(scope="module")
+def config():
+    return text_format.Parse(CONFIG, tfma.EvalConfig())
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    (examples,) = labelled_channel(tmp_path_factory.mktemp("data")).get()
+    return f"{examples.uri}/Split-eval/*"
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    save_classifier(folder / "good")
+    save_opposite(folder / "bad")
+    return folder
+
+
+def test_a_model_is_evaluated_by_slice(tmp_path, config, data, models):
+    model = tfma.default_eval_shared_model(
+        eval_saved_model_path=str(models / "good"), eval_config=config
+    )
+    result = tfma.run_model_analysis(
+        eval_shared_model=model,
+        eval_config=config,
+        data_location=data,
+        output_path=str(tmp_path / "out"),
+    )
+    everything = result.get_metrics_for_slice()
+    by_color = [key for key in result.get_slice_names() if key]
+    assert everything["example_count"]["doubleValue"] > 0
+    assert {name for ((name, _),) in by_color} == {"color"}
+    assert tfma.load_eval_result(str(tmp_path / "out")).get_metrics_for_slice() == everything
+    assert "color=" in str(tfma.view.render_slicing_metrics(result, slicing_column="color"))
+
+
+def test_a_baseline_is_compared_with(config, data, models):
+    result = tfma.run_model_analysis(
+        [
+            tfma.default_eval_shared_model(
+                str(models / "bad"), model_name=tfma.BASELINE_KEY, eval_config=config
+            ),
+            tfma.default_eval_shared_model(
+                str(models / "good"), model_name=tfma.CANDIDATE_KEY, eval_config=config
+            ),
+        ],
+        eval_config=config,
+        data_location=data,
+    )
+    assert result.get_metrics_for_slice()["binary_accuracy_diff"]["doubleValue"] > 0
+
+
+def test_what_cannot_be_done_is_said_before_anything_is_read(config, models):
+    model = tfma.default_eval_shared_model(str(models / "good"))
+    with pytest.raises(MissingPart, match="extractors=…"):
+        tfma.run_model_analysis(model, config, "x", extractors=[])
+    with pytest.raises(BadData, match="No file matches"):
+        tfma.run_model_analysis(model, config, "nowhere/*")
+    with pytest.raises(ValueError, match="default_eval_shared_model"):
+        tfma.run_model_analysis(None, config, "nowhere/*")
