@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run does about outputs that cannot be published, and inputs that are damaged."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -104,6 +105,32 @@ def test_a_resolver_passes_over_what_is_damaged(tmp_path, capsys):
     run(tmp_path, resolver, launcher=InProcess())
 
     assert "more.txt: added" in capsys.readouterr().err
+
+
+def test_an_output_whose_manifest_is_damaged_is_made_again(tmp_path):
+    run(tmp_path, write(), launcher=InProcess())
+    manifest = tmp_path / ".stoker" / "manifests" / "write" / "note" / "1.json"
+    manifest.write_text("{")
+    again = run(tmp_path, write(), launcher=InProcess())
+    assert again["write"] == f"miss: {manifest}: the manifest is damaged"
+    assert run(tmp_path, write(), launcher=InProcess())["write"].startswith("hit")
+
+
+def test_a_model_is_read_before_it_is_pushed_whatever_its_times_say(tmp_path):
+    run(tmp_path, write(), launcher=InProcess())
+    weights = tmp_path / "write" / "model" / "1" / "weights"
+    weights.write_text("4321")
+    manifest = tmp_path / ".stoker" / "manifests" / "write" / "model" / "1.json"
+    record = json.loads(manifest.read_text())
+    record["files"][0]["ctime_ns"] = weights.stat().st_ctime_ns
+    manifest.write_text(json.dumps(record))
+
+    writer, served = write(), tmp_path / "served"
+    destination = {"filesystem": {"base_directory": str(served)}}
+    pusher = Pusher(model=writer.outputs["model"], push_destination=destination)
+    with pytest.raises(StepFailed, match=r"Pusher was not started.*weights: changed"):
+        run(tmp_path, writer, pusher, launcher=InProcess())
+    assert not served.exists()
 
 
 def test_a_model_is_compared_by_its_digest_wherever_it_comes_from(tmp_path):

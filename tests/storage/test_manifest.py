@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was published, and what has become of it."""
 
+import hashlib
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
+from stoker.storage.files import sync
 from stoker.storage.manifest import Manifest, describe, find_problems, seal
 from stoker.storage.root import manifest_file
 from stoker.storage.tree import UnfitFile
@@ -134,16 +137,34 @@ def test_a_copy_of_the_root_is_as_good_and_read_once(published, tmp_path):
 
 
 def test_a_manifest_of_old_tells_what_it_knows(published):
-    path = Path(manifest_file(str(published)))
-    record = json.loads(path.read_text())
-    del record["empty_folders"]
-    for file in record["files"]:
-        del file["ctime_ns"]
-    path.write_text(json.dumps(record))
+    files = describe(str(published)).files
+    lines = "".join(f"{file.sha256}  {file.path}\n" for file in files)
+    record = [{"path": file.path, "size": file.size, "sha256": file.sha256} for file in files]
+    old = {"digest": hashlib.sha256(lines.encode()).hexdigest(), "files": record}
+    Path(manifest_file(str(published))).write_text(json.dumps(old))
     (published / "another_folder").mkdir()
     assert problems(published) == []
     rewrite(published / "saved_model.pb", "other")
     assert problems(published) == [("saved_model.pb", "changed")]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: b"",
+        lambda text: text[: len(text) // 2],
+        lambda text: bytes(range(256)),
+        lambda text: b"[]",
+        lambda text: b"[" * 100_000,
+        lambda text: text.replace(b"saved_model.pb", b"saved_model.px"),
+        lambda text: text.replace(b'"path": "saved_model.pb"', b'"path": 7'),
+        lambda text: text.replace(b'"size": 5', b'"sizes": 5'),
+    ],
+)
+def test_a_damaged_manifest_is_a_problem_by_itself(published, damage):
+    path = Path(manifest_file(str(published)))
+    path.write_bytes(damage(path.read_bytes()))
+    assert find_problems(str(published)) == [(str(path), "the manifest is damaged")]
 
 
 def test_part_of_a_manifest_has_paths_below_its_folder(published):
@@ -151,3 +172,24 @@ def test_part_of_a_manifest_has_paths_below_its_folder(published):
     (weights,) = manifest.below("variables").files
     assert (weights.path, weights.size) == ("weights", 4)
     assert manifest.below(os.curdir) == manifest
+
+
+@pytest.mark.slow
+def test_many_files_are_brought_to_the_disk_together(tmp_path):
+    def write_files(folder):
+        folder.mkdir()
+        for number in range(600):
+            (folder / str(number)).write_bytes(os.urandom(2000))
+        return folder
+
+    def measure(do):
+        started = time.monotonic()
+        do()
+        return time.monotonic() - started
+
+    plain, sealed = write_files(tmp_path / "plain"), tmp_path / "sealed"
+    in_a_row = measure(lambda: [sync(str(path)) for path in plain.iterdir()])
+    if in_a_row < 0.5:
+        pytest.skip("this disk takes no time to write a file")
+    write_files(sealed)
+    assert measure(lambda: seal(str(sealed))) < in_a_row / 2

@@ -185,7 +185,8 @@ def push(model_path: str, base_directory: str, published: Manifest | None = None
             for name, problem in find_differences(published or copied, copied):
                 raise ModelRejected(
                     f"The model in {model_path} is not what was published, and is not pushed: "
-                    f"{show_path(name)}: {problem}."
+                    f"{show_path(name)}: {problem}. Run the pipeline again: a model that is "
+                    "damaged is made anew."
                 )
             version = next_version(
                 now=int(time.time()),

@@ -14,6 +14,16 @@ from stoker.storage.root import manifest_file, output_dir
 from stoker.storage.tree import Tree, do_for_all, list_folders, list_tree
 
 
+class DamagedManifest(ValueError):
+    """A manifest that something has changed, by its path."""
+
+    def __str__(self) -> str:
+        return (
+            f"The manifest {self.args[0]} is damaged. `stoker verify` tells every one that is; to "
+            "run the pipeline again makes its files anew."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class FileEntry:
     """One file of an artifact."""
@@ -57,14 +67,22 @@ class Manifest:
 
     @classmethod
     def read(cls, path: str) -> Self:
-        """The manifest that `write` wrote."""
-        with open(path, encoding="utf-8") as file:
-            record = json.load(file)
-        folders = record.get("empty_folders")
-        return cls(
-            tuple(FileEntry(**entry) for entry in record["files"]),
-            None if folders is None else tuple(folders),
-        )
+        """The manifest that `write` wrote; DamagedManifest if it is another by now."""
+        with open(path, "rb") as file:
+            text = file.read()
+        try:
+            record = json.loads(text)
+            folders = record.get("empty_folders")
+            manifest = cls(
+                tuple(FileEntry(**entry) for entry in record["files"]),
+                None if folders is None else tuple(folders),
+            )
+            is_whole = manifest.digest == record["digest"]
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise DamagedManifest(path) from error
+        if not is_whole:
+            raise DamagedManifest(path)
+        return manifest
 
     def below(self, folder: str) -> Self:
         """What of it is in a folder, by paths below that folder."""
@@ -114,10 +132,11 @@ def find_problems(uri: str, *, by_digest: bool = False) -> list[tuple[str, str]]
     path = manifest_file(uri)
     if not os.path.exists(path):
         return [(path, "the manifest is missing")]
-    manifest = Manifest.read(path)
     try:
-        tree = list_tree(uri)
+        manifest, tree = Manifest.read(path), list_tree(uri)
         now = _read_files(tree, () if by_digest else manifest.files)
+    except DamagedManifest:
+        return [(path, "the manifest is damaged")]
     except OSError as error:
         return [(show_path(error.filename or uri), f"cannot be read: {error.strerror}")]
     found = dict(tree.misfits)
