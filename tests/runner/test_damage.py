@@ -107,10 +107,21 @@ def test_a_resolver_passes_over_what_is_damaged(tmp_path, capsys):
     assert "more.txt: added" in capsys.readouterr().err
 
 
-def test_an_output_whose_manifest_is_damaged_is_made_again(tmp_path):
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_text("{")])
+def test_a_manifest_that_is_lost_is_written_anew_if_the_files_are_right(tmp_path, damage):
+    run(tmp_path, write(), launcher=InProcess())
+    manifest = tmp_path / ".stoker" / "manifests" / "write" / "note" / "1.json"
+    before = manifest.read_text()
+    damage(manifest)
+    assert run(tmp_path, write(), launcher=InProcess())["write"].startswith("hit")
+    assert manifest.read_text() == before
+
+
+def test_an_output_whose_manifest_is_lost_is_made_again_if_the_files_are_wrong(tmp_path):
     run(tmp_path, write(), launcher=InProcess())
     manifest = tmp_path / ".stoker" / "manifests" / "write" / "note" / "1.json"
     manifest.write_text("{")
+    (tmp_path / "write" / "note" / "1" / "note.txt").write_text("jello")
     again = run(tmp_path, write(), launcher=InProcess())
     assert again["write"] == f"miss: {manifest}: the manifest is damaged"
     assert run(tmp_path, write(), launcher=InProcess())["write"].startswith("hit")

@@ -6,7 +6,8 @@ import os
 from stoker.artifacts import Artifact, ArtifactMap, InfraBlessing, SystemType, every
 from stoker.dsl.component import Node
 from stoker.errors import StepFailed
-from stoker.storage.manifest import describe, find_problems
+from stoker.storage.manifest import describe, find_problems, restore_manifest
+from stoker.storage.root import manifest_file
 
 
 def is_sealed(artifact: Artifact) -> bool:
@@ -18,11 +19,16 @@ def is_sealed(artifact: Artifact) -> bool:
 def find_damage(artifact: Artifact, *, by_digest: bool = False) -> str:
     """What is wrong with an artifact's files: the first that is not what it was, or nothing.
 
-    Files from outside have no manifest: they are only compared `by_digest`.
+    Files from outside have no manifest: they are only compared `by_digest`. A manifest that is lost
+    is written anew where the store's digest tells that the files are right.
     """
     if is_sealed(artifact):
-        problems = find_problems(artifact.uri, by_digest=by_digest)
-        return f"{problems[0][0]}: {problems[0][1]}" if problems else ""
+        for path, problem in find_problems(artifact.uri, by_digest=by_digest):
+            is_lost = path == manifest_file(artifact.uri)
+            digest = artifact.get_string_custom_property("content_digest")
+            if not (is_lost and restore_manifest(artifact.uri, digest)):
+                return f"{path}: {problem}"
+        return ""
     return _find_change(artifact) if by_digest else ""
 
 

@@ -19,8 +19,8 @@ class DamagedManifest(ValueError):
 
     def __str__(self) -> str:
         return (
-            f"The manifest {self.args[0]} is damaged. `stoker verify` tells every one that is; to "
-            "run the pipeline again makes its files anew."
+            f"The manifest {self.args[0]} is damaged. Run the pipeline again: it is written anew, "
+            "and so are the files if they are damaged too."
         )
 
 
@@ -145,6 +145,18 @@ def find_problems(uri: str, *, by_digest: bool = False) -> list[tuple[str, str]]
     if not found and now.files != manifest.files:
         _remember_times(manifest, now, path)
     return [(show_path(path), problem) for path, problem in found.items()]
+
+
+def restore_manifest(uri: str, digest: str) -> bool:
+    """Write a lost manifest anew, if the files at `uri` are those that had this digest."""
+    with contextlib.suppress(OSError):  # who may not write cannot mend either
+        found = seal(uri)
+        without_folders = replace(found, empty_folders=None)  # as digests were once taken
+        for manifest in (found, without_folders):
+            if manifest.digest == digest:
+                manifest.write(manifest_file(uri))
+                return True
+    return False
 
 
 def find_differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
