@@ -34,8 +34,9 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/workers.py
 	$(BIN)/python benchmarks/resume.py
 
-soak: $(INSTALLED)  ## 1,000 kills of whole pipelines; goes on where it stopped; more random cases
+soak: $(INSTALLED)  ## 1,000 kills of whole pipelines, 500 sequences of edits; goes on where it stopped
 	cd tests/soak && $(CURDIR)/$(BIN)/python -m kill_matrix --kills 1000 --seed 15 --folder $(SOAK)
+	STOKER_SEQUENCES=500 $(BIN)/python -m pytest -n 2 tests/soak/test_from_nothing.py
 	STOKER_KILLS=10 $(BIN)/python -m pytest tests/launchers
 	STOKER_RANDOM_CASES=10 $(BIN)/python -m pytest tests/transform/test_engine_cases.py
 
