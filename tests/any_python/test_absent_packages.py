@@ -28,6 +28,8 @@ IMPORTS = (
     "from tfx_bsl.public import tfxio; found = tfxio.TensorFlowDatasetOptions(batch_size=2)",
     "from tfx_bsl.tfxio import dataset_options; found = dataset_options.RecordBatchesOptions",
     "import tensorflow_model_analysis as tfma; found = tfma.export.EvalInputReceiver",
+    "import tensorflow_data_validation as tfdv; found = tfdv.load_schema_text",
+    "from tensorflow_data_validation.utils import schema_util as found",
     "from tensorflow_model_analysis import export; found = export.export_eval_savedmodel",
 )
 

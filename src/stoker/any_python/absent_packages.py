@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tfx`, `tfx_bsl` and `tensorflow_model_analysis` for an interpreter that lacks them.
+"""`tfx`, `tfx_bsl`, TFDV and TFMA for an interpreter that lacks them.
 
 A real package that is installed there is left alone. Where there is none, the modules below stand
 in for it, with the names that a module file uses; any other name says that it is not there.
@@ -43,6 +43,8 @@ _OPTIONS = {
 }
 _PARSE = {"parse_pbtxt_file": io_utils.parse_newer_pbtxt_file}
 
+_SCHEMA_TEXT = {"load_schema_text": io_utils.read_newer_schema}
+
 MODULES: dict[str, Mapping[str, Any]] = {
     "tfx.components.trainer.executor": {"TrainerFnArgs": fn_args.FnArgs},
     "tfx.components.trainer.fn_args_utils": _FN_ARGS,
@@ -55,6 +57,8 @@ MODULES: dict[str, Mapping[str, Any]] = {
     "tfx.v1.utils": _PARSE,
     "tfx_bsl.public.tfxio": _OPTIONS,
     "tfx_bsl.tfxio.dataset_options": _OPTIONS,
+    "tensorflow_data_validation": _SCHEMA_TEXT,
+    "tensorflow_data_validation.utils.schema_util": _SCHEMA_TEXT,
     "tensorflow_model_analysis.export": _names_of(eval_export),
 }
 """The names in each module; the packages above them hold nothing else."""

@@ -3,6 +3,7 @@
 
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -110,6 +111,54 @@ def test_schemas_and_anomalies_come_back_from_their_files(stats, tmp_path):
     assert tfdv.load_anomalies_text(path) == found
     with pytest.raises(TypeError, match="A Schema is needed, got a str"):
         tfdv.write_schema_text("schema", path)
+
+
+def test_types_of_the_schema_hold_and_columns_that_it_lacks_are_left_out(trips, tmp_path):
+    schema = tfdv.infer_schema(tfdv.generate_statistics_from_csv(trips))
+    options = tfdv.StatsOptions(schema=schema, infer_type_from_schema=True)
+    path = tmp_path / "later.csv"
+    path.write_text("fare,colour\n3,red\n")
+    (dataset,) = tfdv.generate_statistics_from_csv(str(path), stats_options=options).datasets
+    assert [(one.path.step[0], one.type) for one in dataset.features] == [
+        ("fare", statistics_pb2.FeatureNameStatistics.FLOAT)
+    ]
+    path.write_text("fare\n3\nmuch\n")
+    with pytest.raises(BadData, match="The column 'fare' is FLOAT in the schema, and a cell of it"):
+        tfdv.generate_statistics_from_csv(str(path), stats_options=options)
+
+
+def test_lift_by_a_label_is_said_to_be_left_out(trips, stats):
+    schema = tfdv.infer_schema(stats)
+    options = tfdv.StatsOptions(schema=schema, label_feature="fare")
+    with pytest.warns(UserWarning, match="Lift statistics by the label 'fare' are TFDV's"):
+        assert tfdv.generate_statistics_from_csv(trips, stats_options=options) == stats
+
+
+def test_names_of_older_editions_work(trips):
+    from tensorflow_data_validation.coders import tf_example_decoder
+
+    from stoker.dsl.proto.example_pb2 import Example
+
+    example = Example()
+    example.features.feature["n"].int64_list.value.extend([1, 2])
+    decoded = tf_example_decoder.TFExampleDecoder().decode(example.SerializeToString())
+    assert decoded["n"].tolist() == [1, 2]
+    options = tfdv.StatsOptions(feature_whitelist=["fare"])
+    (dataset,) = tfdv.generate_statistics_from_csv(trips, stats_options=options).datasets
+    assert [one.path.step[0] for one in dataset.features] == ["fare"]
+
+
+def test_an_installed_TFDV_comes_first(tmp_path):
+    package = tmp_path / "tensorflow_data_validation"
+    package.mkdir()
+    (package / "__init__.py").write_text("__version__ = 'real'")
+    code = "import tensorflow_data_validation as tfdv; import tfx.v1; print(tfdv.__version__)"
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    environ = {**os.environ, "PYTHONPATH": path}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ
+    )
+    assert run.stdout.strip() == "real"
 
 
 def test_a_schema_is_edited_in_place(stats):

@@ -71,27 +71,37 @@ def count_csv(
 ) -> Any:
     """What `use` makes of the batches of CSV files; again from the start after a Surprise."""
     if options.infer_type_from_schema and options.schema:
-        layout = _set_kinds(guess(files, dialect), options.schema)
-        try:
-            return use(_read_csv(files, layout))
-        except Surprise as error:
-            raise BadData(
-                f"{files[0]} is not of the types that the schema says: {error}."
-            ) from error
+        return use(_read_typed_csv(files, dialect, options.schema))
     try:
         return use(_read_csv(files, guess(files, dialect)))
     except Surprise:
         return use(_read_csv(files, scan(files, dialect)))
 
 
-def _set_kinds(layout: CsvLayout, schema: schema_pb2.Schema) -> CsvLayout:
-    """The layout with the types of the schema, which has to know every column."""
-    types = {feature.name: feature.type for feature in schema.feature}
-    if unknown := [name for name in layout.kinds if types.get(name) not in _KINDS]:
-        raise ValueError(
-            f"infer_type_from_schema: the schema has no type for the column {unknown[0]!r}."
-        )
-    return dataclasses.replace(layout, kinds={name: _KINDS[types[name]] for name in layout.kinds})
+def _read_typed_csv(
+    files: Sequence[str], dialect: CsvDialect, schema: schema_pb2.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The columns that the schema knows, with its types; others are left out, as by TFDV."""
+    layout = scan(files, dialect)  # which knows how long the longest row is
+    types = {feature.name: _KINDS.get(feature.type) for feature in schema.feature}
+    kinds = {name: kind for name in layout.kinds if (kind := types.get(name)) is not None}
+    for cells in read_cells(files, layout):
+        columns = [
+            _read_typed_column(cells.select([name]), name, kind, layout)
+            for name, kind in kinds.items()
+        ]
+        yield pa.RecordBatch.from_arrays(columns, list(kinds))
+
+
+def _read_typed_column(cells: pa.RecordBatch, name: str, kind: Kind, layout: CsvLayout) -> pa.Array:
+    alone = dataclasses.replace(layout, kinds={name: kind})
+    try:
+        return columns_of(cells, alone, empty_is_null=True).column(0)
+    except Surprise as error:
+        raise BadData(
+            f"The column {name!r} is {kind.name} in the schema, and a cell of it is not. Correct "
+            "the data or the schema, or leave out infer_type_from_schema."
+        ) from error
 
 
 def _read_csv(files: Sequence[str], layout: CsvLayout) -> Iterator[pa.RecordBatch]:

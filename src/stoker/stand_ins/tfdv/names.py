@@ -16,6 +16,7 @@ _HERE = "stoker.stand_ins.tfdv"
 
 HOMES = {
     "feature_path": ("FeaturePath",),
+    "tf_example_decoder": ("TFExampleDecoder",),
     "stats_options": ("StatsOptions",),
     "generate": (
         "generate_statistics_from_csv",
@@ -48,7 +49,8 @@ HOMES = {
         *("display_schema", "display_anomalies"),
     ),
     "transforms": (
-        *("GenerateStatistics", "MergeDatasetFeatureStatisticsList", "DecodeCSV"),
+        *("GenerateStatistics", "MergeDatasetFeatureStatisticsList"),
+        *("DecodeCSV", "DecodeTFExample"),
         *("WriteStatisticsToBinaryFile", "WriteStatisticsToTFRecord", "WriteStatisticsToText"),
         "WriteStatisticsToRecordsAndBinaryFile",
     ),

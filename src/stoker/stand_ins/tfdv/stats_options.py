@@ -2,6 +2,7 @@
 """TFDV's StatsOptions: what people set, what of it is counted here, and its form in JSON."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -67,9 +68,12 @@ class StatsOptions:
         slicing_config: Any = None,
         experimental_filter_read_paths: bool = False,
         per_feature_stats_config: Any = None,
+        *,
+        feature_whitelist: list[str] | None = None,
     ) -> None:
         given = dict(locals())
-        del given["self"], given["slice_functions"]
+        del given["self"], given["slice_functions"], given["feature_whitelist"]
+        given["feature_allowlist"] = feature_allowlist or feature_whitelist  # its older name
         if slice_functions is not None and experimental_slice_functions is not None:
             raise ValueError("Give slice_functions or experimental_slice_functions, not both.")
         given["experimental_slice_functions"] = slice_functions or experimental_slice_functions
@@ -161,6 +165,12 @@ class StatsOptions:
         from stoker.statistics.feature_statistics import StatisticsOptions
 
         self.check()
+        if self.label_feature and self.schema:
+            warnings.warn(
+                f"Lift statistics by the label {self.label_feature!r} are TFDV's; all others are "
+                "counted.",
+                stacklevel=2,
+            )
         allowed = self.feature_allowlist
         return StatisticsOptions(
             feature_allowlist=None if allowed is None else tuple(map(str, allowed)),
@@ -182,7 +192,6 @@ class StatsOptions:
             raise ValueError(f"StatsOptions have no field {unknown[0]!r}.")
         wanted = [name for name in _NOT_HERE if getattr(self, name)]
         wanted += ["add_default_generators=False"] * (not self.add_default_generators)
-        wanted += ["label_feature with a schema"] * bool(self.label_feature and self.schema)
         if wanted:
             raise MissingPart(
                 f"Stoker's statistics do not have StatsOptions.{wanted[0]}. {_ELSEWHERE}",

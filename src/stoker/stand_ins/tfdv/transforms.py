@@ -85,6 +85,24 @@ class DecodeCSV(beam.PTransform):  # type: ignore[misc]
         return lines | "Decode" >> CSVToRecordBatch(**self._how)
 
 
+class DecodeTFExample(beam.PTransform):  # type: ignore[misc]
+    """Serialized tf.Examples as batches, which older editions of TFDV had."""
+
+    def __init__(self, schema: Any = None, desired_batch_size: int = 1000) -> None:
+        super().__init__()
+        self._schema, self._batch_size = schema, desired_batch_size
+
+    def expand(self, examples: Any) -> Any:  # noqa: D102
+        batched = examples | beam.BatchElements(max_batch_size=self._batch_size)
+        return batched | beam.FlatMap(_decode, schema=self._schema)
+
+
+def _decode(records: list[bytes], schema: Any) -> "Iterable[pa.RecordBatch]":
+    from stoker.data.decode import decode
+
+    return decode(records, schema)
+
+
 class _Write(beam.PTransform):  # type: ignore[misc]
     def __init__(self, output_path: str) -> None:
         super().__init__()
