@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of a pipeline file counts for one of its definitions: an edit elsewhere may be a hit."""
 
+import contextlib
+import re
 import textwrap
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from stoker.user_code.dependencies import source_that_counts
 
@@ -216,3 +220,60 @@ def test_a_class_body_that_hides_a_name_still_uses_it():
     text = "rate = 1\nclass step:\n    rate = rate"
     before = source_that_counts(text, "step")
     assert source_that_counts(text.replace("rate = 1", "rate = 2"), "step") != before
+
+
+STATE = """
+config = {"x": 1}
+names = ["a"]
+class Settings: x = 1
+def helper(): return 1
+alias = config
+"""
+STEP = """
+def step():
+    return config, names, helper
+"""
+EXPRESSIONS = st.sampled_from(
+    [
+        *("1", "config", "names", "names.pop()", "helper()", "helper", "[*names]", "Settings()"),
+        *("alias", "lambda: names.pop()", "{'x': names}", "config.get('y')", "1 in names"),
+    ]
+)
+TEMPLATES = st.sampled_from(
+    [
+        *("{0} = {1}", "{0}: int = {1}", "{0}['x'] = {1}", "{0}.x = {1}", "{0} += [{1}]"),
+        *("{0}.append({1})", "setattr({0}, 'x', {1})", "del {0}", "alias = {0}", "{1}"),
+        *("globals()['{0}'] = {1}", "exec('{0} = 3')", "other, *rest = {0}", "other()"),
+        *("class {0}:\n    x = {1}", "class {0}(Settings):\n    x = {1}"),
+        *("def {0}(p={1}):\n    return {2}", "def other():\n    {0}['x'] = {1}"),
+        *("@{0}\ndef other(): return {1}", "if {1}:\n    {0} = {2}"),
+        *("for {0} in {1}:\n    alias['y'] = {2}", "try:\n    {0} = {1}\nfinally:\n    {0} = {2}"),
+    ]
+)
+TARGETS = st.sampled_from(["config", "names", "Settings", "helper", "alias", "other"])
+LINES = st.builds(str.format, TEMPLATES, TARGETS, EXPRESSIONS, EXPRESSIONS)
+
+
+def run_step(lines):
+    """What the step gives after all lines have been run; those that fail change nothing more."""
+    scope = {}
+    for text in (STATE, *lines, STEP):
+        with contextlib.suppress(Exception):
+            exec(text, scope)  # the program under test
+    config, names, helper = scope["step"]()
+    with contextlib.suppress(Exception):
+        helper = helper()
+    return re.sub(" at 0x[0-9a-f]+", "", repr((config, names, helper)))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.filter_too_much])
+@given(lines=st.lists(LINES, min_size=1, max_size=4), other=LINES, data=st.data())
+def test_where_the_source_is_the_same_a_fresh_run_gives_the_same(lines, other, data):
+    place = data.draw(st.integers(0, len(lines) - 1))
+    edited = [*lines[:place], other, *lines[place + 1 :]]
+    before, after = (
+        source_that_counts("\n".join([STATE, *text, STEP]), "step") for text in (lines, edited)
+    )
+    assume(before == after)
+    with contextlib.suppress(NameError, TypeError, RecursionError):
+        assert run_step(lines) == run_step(edited)
