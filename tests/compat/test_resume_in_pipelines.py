@@ -86,6 +86,7 @@ def test_a_training_that_was_killed_and_stopped_ends_bit_equal(tmp_path, data, k
     assert code == 0, said
     assert "Trainer: fit 1 is not done again: a run ended it at 20" in said
     assert "Trainer: fit 2 goes on from step 20, which a run left at 20" in said
+    assert "not restored" not in said
     assert states(root) == ["FAILED", "CANCELED", "COMPLETE"]
     assert result(root) == result(whole)
     assert list(root.glob(".stoker/checkpoints/Trainer/*")) == []

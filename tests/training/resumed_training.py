@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program for the tests: trains in many ways, once as a whole and once with a crash in between.
 
-python resumed_training.py 2|3 FOLDER
+python resumed_training.py 2|3 FOLDER [WAY…]
 """
 
+import collections
+import dataclasses
 import json
 import os
+import resource
 import sys
 from pathlib import Path
 
@@ -113,6 +116,114 @@ def loop(crash_at):
     return weights(model)
 
 
+@dataclasses.dataclass
+class Best:
+    loss: float = 1e9
+    variable: tf.Variable | None = None
+
+
+class Mutters(keras.callbacks.Callback):
+    """Sets the learning rate from everything that it remembers, of every kind."""
+
+    def __init__(self):
+        super().__init__()
+        self.recent = collections.deque(maxlen=4)
+        self.seen = set()
+        self.numpy = np.random.default_rng(3)
+        self.tensorflow = tf.random.Generator.from_seed(4)
+        self.best = Best(variable=tf.Variable(0.0))
+        self.averages = {"loss": [tf.Variable(0.5)]}
+        self.last = tf.constant(0.0)
+
+    def on_train_batch_end(self, batch, logs=None):
+        loss = float(logs["loss"])
+        self.recent.append(loss)
+        self.seen.add(batch % 5)
+        self.best.loss = min(self.best.loss, loss)
+        self.best.variable.assign_add(0.001)
+        self.averages["loss"][0].assign(0.9 * self.averages["loss"][0] + 0.1 * loss)
+        self.last = tf.reduce_min([self.last, loss])
+        self.model.optimizer.learning_rate = float(
+            0.01
+            + 0.001 * (self.numpy.random() + self.tensorflow.uniform(()) + sum(self.recent))
+            + 0.0001 * (len(self.seen) + self.best.loss + self.best.variable + self.last)
+            + 0.0001 * self.averages["loss"][0]
+        )
+
+
+def callbacks_with_state(crash_at):
+    model = sequential()
+    model.compile("adam", "mse")
+    model.fit(followed(), steps_per_epoch=12, callbacks=[Mutters(), CrashAt(crash_at)])
+    return weights(model)
+
+
+def variables_outside(crash_at):
+    count = tf.Variable(0.0)
+    kept = tf.Variable(0.0)
+
+    class Counting(Lazy):
+        def train_step(self, data):
+            x, y = data
+            count.assign_add(1.0)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((self(x, training=True) - y) ** 2) * count
+            trained = [tf.convert_to_tensor(one) for one in self.trainable_variables]
+            gradients = tape.gradient(loss, self.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+            kept.assign(0.9 * kept + 0.1 * tf.reduce_sum(trained[0]))
+            return {"loss": loss}
+
+    model = Counting()
+    model.compile("adam", jit_compile=False)
+    model.fit(followed(), steps_per_epoch=12, callbacks=[CrashAt(crash_at)])
+    return [weights(model), float(count), float(kept)]
+
+
+class Noisy(keras.layers.Layer):
+    def call(self, inputs):
+        return inputs + tf.random.normal(tf.shape(inputs))
+
+
+class Counts(keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.numbers = (number for number in range(99))
+
+
+def what_nobody_can_read(crash_at):
+    model = keras.Sequential([keras.layers.Dense(1), Noisy(name="noisy")])
+    model.compile("sgd", "mse", jit_compile=False)
+    model.fit(followed(), steps_per_epoch=12, callbacks=[Counts(), CrashAt(crash_at)])
+    return int(model.optimizer.iterations)
+
+
+def steps_that_run_eagerly(crash_at):
+    model = sequential()
+    model.compile("sgd", "mse", run_eagerly=True)
+    model.fit(followed(), steps_per_epoch=12, callbacks=[CrashAt(crash_at)])
+    return weights(model)
+
+
+class DiskIsFull(keras.callbacks.Callback):
+    """No file may be longer than a few bytes, from one step to another."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 2:
+            self.unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, self.unlimited[1]))
+        if batch == 5:
+            resource.setrlimit(resource.RLIMIT_FSIZE, self.unlimited)
+
+
+def full_disk(crash_at):
+    model = sequential()
+    model.compile("adam", "mse")
+    callbacks = [DiskIsFull(), CrashAt(crash_at and crash_at - 1)]
+    model.fit(followed(), steps_per_epoch=12, callbacks=callbacks)
+    return weights(model)
+
+
 def shuffled_by_the_module(crash_at):
     model = sequential()
     model.compile("sgd", "mse")
@@ -151,7 +262,11 @@ def attempt(way, folder, crash_at):
 def main():
     found = {}
     ways = (several_steps_at_once, unusual_optimizer, two_devices, loop)
-    for way in (*ways, shuffled_by_the_module, arrays, drawn_seed):
+    ways += (callbacks_with_state, variables_outside, full_disk, steps_that_run_eagerly)
+    others = (shuffled_by_the_module, arrays, drawn_seed, what_nobody_can_read)
+    for way in (*ways, *others):
+        if way.__name__ not in (sys.argv[3:] or [way.__name__]):
+            continue
         folder = FOLDER / way.__name__
         found[way.__name__] = {
             "whole": attempt(way, folder / "whole", 0) if way in ways else None,

@@ -77,6 +77,16 @@ def test_a_damaged_one_gives_way_to_the_one_before(store, tmp_path, damage):
     assert store.newest().record == {"step": 1}
 
 
+def test_that_all_are_damaged_is_told(store, tmp_path):
+    store.put(checkpoint(1))
+    flip_a_byte(tmp_path / "fit-1" / "00000000.npz")
+    told = []
+    checkpointer = Checkpointer(str(tmp_path), say=lambda *words: told.append(words))
+
+    assert checkpointer.find(store) is None
+    assert told == [("warning", "starts from the beginning, since its checkpoints are damaged")]
+
+
 def test_one_that_was_being_written_is_not_seen(store, tmp_path):
     store.put(checkpoint(1))
     (tmp_path / "fit-1" / "00000001.npz.partial").write_bytes(b"half of it")

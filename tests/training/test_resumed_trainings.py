@@ -35,6 +35,8 @@ def found(request, tmp_path_factory):
         ("unusual_optimizer", 6),
         ("two_devices", 6),
         ("loop", 6),
+        ("callbacks_with_state", 6),
+        ("variables_outside", 6),
     ],
 )
 def test_what_goes_on_ends_bit_equal(found, way, step):
@@ -42,6 +44,7 @@ def test_what_goes_on_ends_bit_equal(found, way, step):
     assert told["crashed"] == {"result": None, "notes": []}
     (note,) = told["resumed"]["notes"]
     assert note.startswith(f"goes on from step {step}, {LEFT}")
+    assert ";" not in note  # nothing that it could not restore
     assert told["resumed"]["result"] == told["whole"]["result"]
 
 
@@ -62,3 +65,27 @@ def test_data_that_cannot_be_followed_starts_again_and_says_so(found, way, why):
 def test_shuffles_without_a_seed_are_those_of_the_first_attempt(found):
     told = found["drawn_seed"]
     assert told["resumed"]["result"] == told["later"]["result"]
+
+
+def test_what_cannot_be_restored_is_named_in_the_line_that_resumes(found):
+    (note,) = found["what_nobody_can_read"]["resumed"]["notes"]
+    assert "; not restored: Counts.numbers (generator), " in note
+    assert "the random numbers of tf.random in " in note
+    assert "noisy" in note
+
+
+def test_steps_that_nobody_can_look_into_are_named(found):
+    told = found["steps_that_run_eagerly"]["resumed"]
+    (note,) = told["notes"]
+    assert note.endswith(
+        "; not restored: what its steps, which run eagerly, keep outside of the model"
+    )
+    assert told["result"] == found["steps_that_run_eagerly"]["whole"]["result"]
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_once_and_training_goes_on(found):
+    told = found["full_disk"]
+    for attempt in ("whole", "crashed", "resumed"):
+        assert sum("could not be written" in note for note in told[attempt]["notes"]) == 1
+    assert told["whole"]["result"] == told["resumed"]["result"]
+    assert any(note.startswith("goes on from step 2,") for note in told["resumed"]["notes"])

@@ -1,50 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Keras's callbacks remember from epoch to epoch: the best loss, how long to wait for better.
+"""What callbacks remember from epoch to epoch: the best loss, how long to wait for better."""
 
-Any callback's attributes are kept if they are made of numbers, lists, dicts and arrays. Text is
-not: it says where a callback writes, and that differs from run to run.
-"""
-
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from stoker.training.resume.plain_values import Arrays, NotPlain, as_plain, from_plain
+from stoker.training.resume.plain_values import Arrays
+from stoker.training.resume.python_state import StateReader, set_attributes
 
-_NOT_STATE = {"model", "params", "validation_data"}
-_COMPARES = "monitor_op is set"
-"""Callbacks of Keras 3 choose late whether less is better, and turn the sign of a number then."""
+_KERAS = ("keras", "tf_keras")
 
 
-def read_callbacks(callbacks: Sequence[Any], arrays: Arrays) -> list[dict[str, Any]]:
-    """The state of each callback; its arrays go to `arrays`."""
-    return [_read(callback, arrays) for callback in callbacks]
+def read_texts(callbacks: Sequence[Any]) -> dict[str, str]:
+    """The texts that callbacks hold now, by where they are."""
+    reader = StateReader({})
+    for number, callback in enumerate(callbacks):
+        reader.read_attributes(callback, _make_path(number, callback))
+    return reader.texts
+
+
+def read_callbacks(
+    callbacks: Sequence[Any], arrays: Arrays, old_texts: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The state of each callback, and what is not in it; arrays go to `arrays`."""
+    states, lost = [], []
+    reader = StateReader(arrays, old_texts)
+    for number, callback in enumerate(callbacks):
+        path = _make_path(number, callback)
+        states.append(
+            {
+                "attributes": reader.read_attributes(callback, path),
+                # Those of Keras 3 choose late whether less is better, and turn a sign then.
+                "has_chosen": getattr(callback, "monitor_op", None) is not None,
+            }
+        )
+        if not _is_keras_own(callback):
+            lost += [path.partition(" ")[2] for path in reader.lost]
+        reader.lost.clear()
+    return states, lost
 
 
 def set_callbacks(
-    callbacks: Sequence[Any], states: Sequence[dict[str, Any]], arrays: Mapping[str, np.ndarray]
-) -> None:
-    """Give each callback the state that was read."""
+    callbacks: Sequence[Any],
+    states: Sequence[Mapping[str, Any]],
+    arrays: Mapping[str, np.ndarray],
+) -> list[str]:
+    """Give each callback the state that was read; what could not be given."""
+    lost = []
     for callback, state in zip(callbacks, states, strict=True):
-        attributes = dict(state)
-        if attributes.pop(_COMPARES, False) and callback.monitor_op is None:
+        if state["has_chosen"] and getattr(callback, "monitor_op", 0) is None:
             callback._set_monitor_op()
-        for name, plain in attributes.items():
-            with contextlib.suppress(AttributeError):  # a property that follows from other state
-                setattr(callback, name, from_plain(plain, arrays))
+        lost += set_attributes(callback, state["attributes"], arrays, type(callback).__name__)
+    return lost
 
 
-def _read(callback: Any, arrays: Arrays) -> dict[str, Any]:
-    found = {}
-    for name, value in vars(callback).items():
-        if name in _NOT_STATE or isinstance(value, str):
-            continue
-        grown = dict(arrays)
-        with contextlib.suppress(NotPlain):
-            found[name] = as_plain(value, grown)
-            arrays.update(grown)
-    if hasattr(callback, "_set_monitor_op"):
-        found[_COMPARES] = callback.monitor_op is not None
-    return found
+def _is_keras_own(callback: Any) -> bool:
+    """Whether a callback is Keras's, which prepares anew what it cannot keep."""
+    kind = type(callback)
+    return kind.__module__.partition(".")[0] in _KERAS and kind.__name__ != "LambdaCallback"
+
+
+def _make_path(number: int, callback: Any) -> str:
+    """Where a callback is: two of one class are told apart by their numbers."""
+    return f"{number} {type(callback).__name__}"

@@ -69,9 +69,11 @@ class Checkpointer:
         return number, CheckpointStore(os.path.join(self._folder, f"{kind}-{number}"))
 
     def find(self, store: CheckpointStore) -> Checkpoint | None:
-        """The newest checkpoint of a store, unless other code has made it, which is said."""
+        """The newest checkpoint of a store; that it is damaged, or of other code, is said."""
         found = store.newest()
         if found is None:
+            if not store.is_empty():
+                self.say("warning", "starts from the beginning, since its checkpoints are damaged")
             return None
         loaded, then = loaded_files(), found.record["files"]
         changed = [path for path in then if (loaded.get(path) or digest_file(path)) != then[path]]
@@ -100,26 +102,21 @@ class Checkpointer:
         allowed = is_stop_wanted() or self.schedule.allows(num_bytes(variables), now=began)
         if not (self._writes and allowed):
             return
-        arrays: Arrays = read_variables(variables)
-        record = {
-            "time": datetime.now().isoformat(sep=" ", timespec="seconds"),
-            "files": loaded_files(),
-            "random": as_plain(read_random_state(), arrays),
-            **describe(arrays),
-        }
         try:
-            store.put(Checkpoint(record=record, arrays=arrays), at_the_end=at_the_end)
-        except OSError as error:  # training need not end because a disk is full
+            store.put(_take_checkpoint(variables, describe), at_the_end=at_the_end)
+        except Exception as error:  # of a disk, or of the user's objects when they are looked at
             self._warn_of(error)
         self.schedule.wrote(began=began, ended=time.perf_counter())
 
-    def _warn_of(self, error: OSError) -> None:
+    def _warn_of(self, error: Exception) -> None:
+        """Say once that a checkpoint could not be written: no training need end because of it."""
         if not self._has_warned:
             self._has_warned = True
+            why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             self.say(
                 "warning",
-                f"a checkpoint could not be written to {self._folder}: {error.strerror}. Training "
-                "goes on; if it is stopped, it starts again from the last one that could be.",
+                f"a checkpoint could not be written to {self._folder}: {why}. Training goes on; if "
+                "it is stopped, it starts again from the last one that could be.",
             )
 
     def restore(self, found: Checkpoint, variables: Sequence[Any]) -> None:
@@ -133,6 +130,19 @@ class Checkpointer:
             ) from error
         set_random_state(from_plain(found.record["random"], found.arrays))
         self.schedule.begin(now=time.perf_counter())
+
+
+def _take_checkpoint(
+    variables: Sequence[Any], describe: Callable[[Arrays], Mapping[str, Any]]
+) -> Checkpoint:
+    arrays: Arrays = read_variables(variables)
+    record = {
+        "time": datetime.now().isoformat(sep=" ", timespec="seconds"),
+        "files": loaded_files(),
+        "random": as_plain(read_random_state(), arrays),
+        **describe(arrays),
+    }
+    return Checkpoint(record=record, arrays=arrays)
 
 
 def _is_chief() -> bool:

@@ -48,8 +48,14 @@ class CheckpointStore:
 
     def newest(self) -> Checkpoint | None:
         """The newest checkpoint that is whole; None if there is none."""
-        names = [name for name in (_END, *reversed(self._names())) if self._has(name)]
-        return next(filter(None, map(self._read, names)), None)
+        return next(filter(None, map(self._read, self._newest_first())), None)
+
+    def is_empty(self) -> bool:
+        """Whether there are no checkpoints, damaged ones included."""
+        return not self._newest_first()
+
+    def _newest_first(self) -> list[str]:
+        return [name for name in (_END, *reversed(self._names())) if self._has(name)]
 
     def put(self, checkpoint: Checkpoint, *, at_the_end: bool = False) -> None:
         """Keep a checkpoint, on the disk when this returns; older ones make room."""

@@ -14,21 +14,34 @@ prepared for the epoch until then is overwritten.
 """
 
 import contextlib
+import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from stoker.patches import keras as keras_3
 from stoker.patches import tf_keras as keras_2
 from stoker.patches.fit import FitLoop, Start
-from stoker.training.resume.callback_state import read_callbacks, set_callbacks
+from stoker.training.resume.callback_state import read_callbacks, read_texts, set_callbacks
 from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.resume.checkpoints import Checkpoint
 from stoker.training.resume.data_position import DataPasses, why_it_restarts
 from stoker.training.resume.plain_values import Arrays
-from stoker.training.resume.variables import variables_of
+from stoker.training.resume.python_state import find_inside, is_of_a_library
+from stoker.training.resume.train_function import find_captured, find_lost_in_steps
+from stoker.training.resume.variables import (
+    OtherVariables,
+    read_variables,
+    set_variables,
+    variables_of,
+)
 from stoker.training.stopping import defer_stop, is_stop_wanted
+
+_OUTSIDE = "outside"
+_NUM_NAMED = 4
 
 KERAS: Mapping[int, Any] = {2: keras_2, 3: keras_3}
 """What is changed of each version."""
@@ -104,6 +117,8 @@ class ResumableFit:
         self._callbacks = _flatten(given.get("callbacks"))
         self._what = _describe(model, given)
         self._restarts = why_it_restarts(given.get("x"))
+        self._old_texts: dict[str, str] | None = None
+        """The texts that callbacks had when training began."""
         self.data = DataPasses(given)
         self._found = self._find()
         self.place = Place(**self._found.record["place"]) if self._found else None
@@ -112,11 +127,16 @@ class ResumableFit:
     def _find(self) -> Checkpoint | None:
         """The checkpoint to go on from, unless it is one of something else."""
         found = self._checkpointer.find(self._store)
-        if found is None or found.record["what"] == self._what:
-            return found
-        other = f"fit {self._number} was another one ({found.record['what']})"
-        self._checkpointer.say("warning", f"starts from the beginning, since {other}")
-        return None
+        if found is None:
+            return None
+        why_not = ""
+        if "lost" not in found.record:
+            why_not = "an older version of Stoker has written its checkpoint"
+        elif found.record["what"] != self._what:
+            why_not = f"fit {self._number} was another one ({found.record['what']})"
+        if why_not:
+            self._checkpointer.say("warning", f"starts from the beginning, since {why_not}")
+        return None if why_not else found
 
     def _make_start(self, place: Place) -> Start:
         data: Any = self._given.get("x")
@@ -129,6 +149,8 @@ class ResumableFit:
 
     def begin_epoch(self, epoch: int) -> None:
         """An epoch begins; if there is something to restore, every variable has to be there."""
+        if self._old_texts is None:
+            self._old_texts = read_texts(self._all_callbacks())
         for loop in self.loops:
             loop.begin_epoch()
             if self._found:
@@ -163,43 +185,73 @@ class ResumableFit:
     # What is saved and restored
 
     def _save(self, place: Place, *, ended: bool) -> None:
+        variables = self._variables()
+
         def describe(arrays: Arrays) -> Mapping[str, Any]:
+            arrays.update(read_variables(self._find_outside(variables), _OUTSIDE))
+            callbacks, lost = read_callbacks(self._all_callbacks(), arrays, self._old_texts or {})
             return {
                 "what": self._what,
                 "ended": ended,
                 "place": asdict(place),
-                "callbacks": read_callbacks(self._all_callbacks(), arrays),
+                "callbacks": callbacks,
+                "lost": [*lost, *self._lost_in_steps],
             }
 
-        self._checkpointer.save(self._store, self._variables(), describe, at_the_end=ended)
+        self._checkpointer.save(self._store, variables, describe, at_the_end=ended)
 
     def _restore(self, found: Checkpoint) -> None:
         """Give the model, its callbacks and all random generators the state of the checkpoint."""
         self._found = None
-        self._checkpointer.restore(found, self._variables())
-        set_callbacks(self._all_callbacks(), found.record["callbacks"], found.arrays)
-        self._checkpointer.say("note", self._describe_start(found.record))
+        variables = self._variables()
+        self._checkpointer.restore(found, variables)
+        lost = [
+            *found.record["lost"],
+            *self._restore_outside(variables, found.arrays),
+            *set_callbacks(self._all_callbacks(), found.record["callbacks"], found.arrays),
+        ]
+        self._checkpointer.say("note", self._describe_start(found.record, lost))
+
+    def _restore_outside(
+        self, variables: Sequence[Any], arrays: Mapping[str, np.ndarray]
+    ) -> list[str]:
+        try:
+            set_variables(self._find_outside(variables), arrays, _OUTSIDE)
+        except OtherVariables:
+            return ["variables outside of the model"]
+        return []
 
     def _variables(self) -> list[Any]:
         model = self._model
-        of_callbacks = [value for one in self._callbacks for value in vars(one).values()]
         counter = getattr(model, "_train_counter", None)  # which Keras 2 keeps out of checkpoints
-        return variables_of(
-            [model, model.optimizer, *model.metrics, counter, *of_callbacks, *_keras3_seeds()]
-        )
+        return variables_of([model, model.optimizer, *model.metrics, counter, *_keras3_seeds()])
+
+    def _find_outside(self, variables: Sequence[Any]) -> list[Any]:
+        """The variables that are not the model's: in callbacks, and wherever its steps use some."""
+        known = {id(one) for one in variables}
+        inside = filter(is_of_a_library, find_inside(self._callbacks))
+        of_callbacks = [one for one in variables_of(inside) if id(one) not in known]
+        return [*of_callbacks, *find_captured(self._model, [*variables, *of_callbacks])]
+
+    @functools.cached_property
+    def _lost_in_steps(self) -> list[str]:
+        return find_lost_in_steps(self._model)
 
     def _all_callbacks(self) -> list[Any]:
         history = getattr(self._model, "history", None)
         return [*self._callbacks, *([history] if history else [])]
 
-    def _describe_start(self, record: Mapping[str, Any]) -> str:
+    def _describe_start(self, record: Mapping[str, Any], lost: Sequence[str]) -> str:
         assert self.place
+        without = f"; not restored: {_list_briefly(lost)}" if lost else ""
         if record["ended"]:
-            return f"fit {self._number} is not done again: a run ended it at {record['time']}"
+            ended = f"a run ended it at {record['time']}"
+            return f"fit {self._number} is not done again: {ended}{without}"
         which = f"fit {self._number} " if self._number > 1 else ""
         step = self.place.num_steps
         restarts = f"; {self._restarts}, and starts again" if self._restarts else ""
-        return f"{which}goes on from step {step:,}, which a run left at {record['time']}{restarts}"
+        left = f"which a run left at {record['time']}"
+        return f"{which}goes on from step {step:,}, {left}{restarts}{without}"
 
 
 class FitCheckpoints:
@@ -233,6 +285,12 @@ def _flatten(callbacks: Any) -> list[Any]:
     if isinstance(callbacks, list | tuple):
         return [one for part in callbacks for one in _flatten(part)]
     return [] if callbacks is None else [callbacks]
+
+
+def _list_briefly(names: Sequence[str]) -> str:
+    once = list(dict.fromkeys(names))
+    more = len(once) - _NUM_NAMED
+    return ", ".join(once[:_NUM_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _describe(model: Any, given: Mapping[str, Any]) -> str:

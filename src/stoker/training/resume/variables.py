@@ -40,14 +40,16 @@ def num_bytes(variables: Sequence[Any]) -> int:
     return sum(math.prod(one.shape) * one.dtype.size for one in variables)
 
 
-def read_variables(variables: Sequence[Any]) -> dict[str, np.ndarray]:
+def read_variables(variables: Sequence[Any], key: str = _KEY) -> dict[str, np.ndarray]:
     """The values, by number."""
-    return {f"{_KEY} {number}": np.asarray(one.numpy()) for number, one in enumerate(variables)}
+    return {f"{key} {number}": np.asarray(one.numpy()) for number, one in enumerate(variables)}
 
 
-def set_variables(variables: Sequence[Any], arrays: Mapping[str, np.ndarray]) -> None:
+def set_variables(
+    variables: Sequence[Any], arrays: Mapping[str, np.ndarray], key: str = _KEY
+) -> None:
     """Set the values that were read; raises OtherVariables, and sets none, if they do not fit."""
-    saved = [array for key, array in arrays.items() if key.startswith(_KEY)]
+    saved = [array for name, array in arrays.items() if name.startswith(f"{key} ")]
     if len(saved) != len(variables):
         raise OtherVariables(f"it has {len(variables)} variables, not {len(saved)}")
     for variable, value in zip(variables, saved, strict=True):
@@ -65,6 +67,8 @@ def _all_of(thing: Any) -> Iterator[Any]:
     if isinstance(thing, tf.Variable):
         yield thing
         return
+    if type(thing).__name__ == "SeedGenerator":  # of Keras 3, which tells none
+        yield thing.state
     if isinstance(thing, tf.__internal__.tracking.Trackable):
         # Not TrackableView.descendants: that sorts by nothing that stays the same.
         yield from _attached_to(thing, tf.train.TrackableView(thing))
