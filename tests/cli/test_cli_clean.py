@@ -51,6 +51,15 @@ def test_scratch_files_go_with_the_run_that_held_its_lock(stoker, root, run):
     assert not scratch.exists()
 
 
+def test_drafts_of_manifests_go_when_no_run_can_be_writing_them(stoker, root, run):
+    draft = root / ".stoker" / "manifests" / "note" / ".writing-abc"
+    draft.mkdir(parents=True)  # as a run that was killed in the middle of it leaves it
+    with hold_run_lock(Root(str(root))):
+        assert draft not in removed(stoker)
+    assert draft in removed(stoker)
+    assert not draft.exists()
+
+
 def test_checkpoints_go_when_no_run_is_at_the_work(stoker, root, run):
     checkpoints = root / ".stoker" / "checkpoints" / "Trainer" / "0123456789abcdef"
     with hold_dir(str(checkpoints), otherwise=""):

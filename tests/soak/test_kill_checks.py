@@ -79,7 +79,6 @@ DAMAGES = {
     "a checkpoint is left": lambda root: (root / ".stoker" / "checkpoints" / "fit" / "0").mkdir(
         parents=True
     ),
-    "a draft is left": lambda root: (root / "fit" / ".writing-x").mkdir(),
     "half a push is left": lambda root: (root / "served" / ".pushing").mkdir(),
 }
 
@@ -112,9 +111,10 @@ def test_other_weights_are_seen(root):
     assert changed == {"model"}
 
 
-def test_an_output_that_was_not_cleaned_away_is_seen(root):
-    (root / "fit" / "model" / "99").mkdir()
-    assert checks.check_cleaned(root) == [f"{root}/fit/model/99 is not cleaned away"]
+@pytest.mark.parametrize("left", ["fit/model/99", ".stoker/manifests/fit/.writing-x"])
+def test_what_was_not_cleaned_away_is_seen(root, left):
+    (root / left).mkdir()
+    assert checks.check_cleaned(root) == [f"{root / left} is not cleaned away"]
 
 
 def test_a_process_that_is_left_is_seen_and_can_be_killed():

@@ -15,12 +15,15 @@ from stoker.cli.lookup import find_roots
 from stoker.cli.options import json_option, with_store
 from stoker.cli.printing import print_answer
 from stoker.metadata.store import Store
+from stoker.storage.files import find_drafts
 from stoker.storage.locks import is_dir_held, is_locked
 from stoker.storage.root import Root, manifest_file, output_dir
 from stoker.views.table import Table, readable_path, readable_size
 
 # A run that is just starting has made its lock file, and holds it a moment later.
 _STARTING_SECONDS = 60
+_REMOVED_WHOLE = ("checkpoints", "tmp")
+"""Folders whose drafts go with what they are in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,7 @@ def find_leftovers(store: Store) -> Iterator[Leftover]:
 
 def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
     below = glob.escape(root.own_dir)
+    yield from _left_drafts(root)
     for path in sorted(glob.glob(os.path.join(below, "tmp", "*"))):
         if not is_locked(root.run_lock(os.path.basename(path))):
             yield from _if_there(path, "scratch files of a run that ended")
@@ -83,6 +87,19 @@ def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
     for path in sorted(glob.glob(os.path.join(below, "checkpoints", "*", "*"))):
         if not is_dir_held(path):
             yield from _if_there(path, "checkpoints of work that did not end")
+
+
+def _left_drafts(root: Root) -> Iterator[Leftover]:
+    """Files that were not written to their end, if no run is alive that could be writing one."""
+    drafts = find_drafts(root.own_dir)
+    # In this order: a run holds its lock before it writes.
+    locks = glob.glob(os.path.join(glob.escape(root.runs_dir), "*.lock"))
+    if any(map(is_locked, locks)):
+        return
+    for path in drafts:
+        folder, *_ = os.path.relpath(path, root.own_dir).split(os.sep)
+        if folder not in _REMOVED_WHOLE:
+            yield from _if_there(path, "file that was not written to its end")
 
 
 def _if_there(path: str, what: str) -> Iterator[Leftover]:

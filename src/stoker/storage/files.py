@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
+_DRAFT = ".writing-"
+
 
 @contextlib.contextmanager
 def write_whole(path: str, *, replace: bool = True, durable: bool = True) -> Iterator[BinaryIO]:
@@ -18,7 +20,7 @@ def write_whole(path: str, *, replace: bool = True, durable: bool = True) -> Ite
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     # In a folder of its own, where `open` gives it the permissions that files have here.
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".writing-") as scratch:
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_DRAFT) as scratch:
         draft = os.path.join(scratch, os.path.basename(path))
         with open(draft, "wb") as file:
             yield file
@@ -42,3 +44,13 @@ def sync(path: str) -> None:
 def show_path(path: str) -> str:
     """A path as it can be printed and stored: bytes in it that are no UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def find_drafts(folder: str) -> list[str]:
+    """What has been begun below a folder and not been given its name, whoever writes it."""
+    return [
+        os.path.join(where, name)
+        for where, names, _ in os.walk(folder)
+        for name in names
+        if name.startswith(_DRAFT)
+    ]

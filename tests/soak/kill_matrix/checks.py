@@ -183,12 +183,11 @@ def check_closed(root: Path) -> list[str]:
 
 
 def check_garbage(root: Path) -> list[str]:
-    """What a run that ended well leaves of those before it: no scratch, drafts or checkpoints."""
+    """What a run that ended well leaves of those before it: no scratch and no checkpoints."""
     own = root / ".stoker"
     left = [
         *own.glob("tmp/*"),
         *own.glob("checkpoints/*/*"),
-        *root.rglob(".writing-*"),
         *root.rglob(".fuse_hidden*"),
         *root.glob("served/.pushing"),
     ]
@@ -204,12 +203,13 @@ def check_repeated(root: Path, since: int, steps: Collection[str]) -> list[str]:
 
 
 def check_cleaned(root: Path) -> list[str]:
-    """After `stoker clean`, the outputs on disk are the published ones."""
+    """After `stoker clean`, the outputs on disk are the published ones, and there are no drafts."""
     live = {
         Path(uri).parent if uri.endswith("/value") else Path(uri) for uri in list_live_uris(root)
     }
     nodes = {one.node for one in list_executions(root)}
     there = {path for node in nodes for path in root.glob(f"{node}/*/*")}
+    there.update(root.rglob(".writing-*"))
     return [f"{path} is not cleaned away" for path in sorted(there - live)]
 
 

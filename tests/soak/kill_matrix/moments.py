@@ -19,6 +19,8 @@ _SIGNS: Mapping[str, str] = {
     "adds a version": "served/[0-9]*",
 }
 """What can be seen of a step from outside: by name, the paths that are new then."""
+_MANY: Mapping[str, int] = {"Trainer": 12, "Tuner": 3}
+"""The steps that save how far they are, and how often they do at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +50,13 @@ def draw_moment(
     if chance.random() < 0.5:
         return Moment(step=step, sign="begins", seconds=chance.uniform(0, 1.1 * durations[step]))
     sign = chance.choice(_list_signs(step))
-    nth = chance.randint(1, 12) if sign == "saves" else 1
+    nth = chance.randint(1, _MANY[step]) if sign == "saves" else 1
     return Moment(step=step, sign=sign, nth=nth, seconds=chance.uniform(0, _JUST_AFTER_SECONDS))
 
 
 def _list_signs(step: str) -> list[str]:
     signs = ["begins", "writes", "has a manifest"]
-    if step in ("Trainer", "Tuner"):
+    if step in _MANY:
         signs += ["saves"] * 3
     if step == "Pusher":
         signs += ["copies", "adds a version"]
