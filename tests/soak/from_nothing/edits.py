@@ -23,11 +23,6 @@ OPEN: Mapping[str, str] = {
         ["SETTINGS", "rate", "size", "ORACLE_MODULE", "ORACLE_COMPONENT", "TOY"],
         "what a step's code reads besides its inputs is not in its key",
     ),
-    **dict.fromkeys(
-        ["ITEM", "UPDATED", "APPENDED", "ATTRIBUTE", "SETATTR", "GLOBALS", "EXECUTOR"],
-        "not all of a pipeline file's state is in the key of a step that it defines",
-    ),
-    "EditWhileRunning": "an edit in the middle of a step is taken for one before it",
 }
 """Edits and numbers that are known to end badly, and why: STOKER_OPEN=1 draws them all the same."""
 
