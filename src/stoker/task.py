@@ -5,6 +5,7 @@ Both are plain JSON, so that the same Task runs in this process, in a child proc
 interpreter, or on another machine.
 """
 
+import ipaddress
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
@@ -49,7 +50,8 @@ class Workers:
     `count` are those that train: with ParameterServerStrategy a chief that coordinates them comes
     on top. `ps` are parameter servers, `evaluator` is a process of Estimators' own. `cpus_each`
     is an equal share of the machine if it is not given. Whoever has joined the others waits
-    `join_seconds` for the last one.
+    `join_seconds` for the last one. `bind` is the address that they listen at: without it, loopback
+    on one machine, and each node's own on several; "0.0.0.0" is every address there is.
     """
 
     count: int = 1
@@ -59,6 +61,7 @@ class Workers:
     gpus_each: int = 0
     cpus_each: int | None = None
     join_seconds: float = 60.0
+    bind: str | None = None
 
     def __post_init__(self) -> None:
         least = {"count": 1, "ps": 0, "gpus_each": 0, "cpus_each": 1}
@@ -70,6 +73,24 @@ class Workers:
                 )
         if self.join_seconds <= 0:
             raise ValueError(f"Workers(join_seconds=…) must be over 0, got {self.join_seconds!r}.")
+        if self.bind is not None:
+            try:
+                ipaddress.IPv4Address(self.bind)
+            except ValueError:
+                raise ValueError(
+                    "Workers(bind=…) takes an address of this machine, such as '127.0.0.1', or "
+                    f"'0.0.0.0' for all of them, got {self.bind!r}."
+                ) from None
+
+    @property
+    def binds_everywhere(self) -> bool:
+        """Whether they are to listen on every network interface."""
+        return self.bind == "0.0.0.0"
+
+    @property
+    def host(self) -> str:
+        """Where they find each other on one machine."""
+        return "127.0.0.1" if self.bind is None or self.binds_everywhere else self.bind
 
     @property
     def is_group(self) -> bool:
@@ -87,6 +108,15 @@ class Member:
     """Whether it runs a server of TensorFlow's instead of the user's code."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """What is set in its environment: TF_CONFIG, and what it may use of the machine."""
+    address: str = ""
+    """`host:port`, where the others find it."""
+    binds_everywhere: bool = False
+    """Whether it listens on every network interface, and not at that host alone."""
+
+    @property
+    def host(self) -> str:
+        """The machine's address at which the others find it."""
+        return self.address.rpartition(":")[0]
 
     @property
     def name(self) -> str:

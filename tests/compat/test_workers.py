@@ -64,12 +64,27 @@ def test_moving_statistics_are_the_same_in_what_every_process_exports(trained, n
     )
 
 
+LOOPBACK = "0000000000000000FFFF00000100007F"
+ON_LOOPBACK = f"Listening: {LOOPBACK}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODULES)
+def test_its_servers_listen_on_loopback_alone(trained, name):
+    _, run = trained
+    model_run = Path(run.outputs[f"{name}_together"]["model_run"][0].uri)
+    assert ON_LOOPBACK in (model_run / "log.txt").read_text()
+
+
 @pytest.mark.slow
 def test_parameter_servers_hold_what_two_workers_train(tmp_path, penguins, capfd):
     module_file = write(tmp_path, "served", worker_modules.SERVED)
     trainer = {"module_file": module_file, "workers": Workers(2, ps=1)}
     run = train(tmp_path, penguins, {"served": trainer}, steps=20)
-    assert "The optimizer counts 20 steps." in capfd.readouterr().out
+    captured = capfd.readouterr()
+    assert "The optimizer counts 20 steps." in captured.out
+    assert ON_LOOPBACK in captured.out
+    assert "every network interface" not in captured.err
     assert list(Path(served(run, "served")).glob("saved_model.pb"))
 
 

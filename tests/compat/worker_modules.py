@@ -33,7 +33,22 @@ def _dataset(fn_args):
     return dataset.map(_row).with_options(sharding)
 
 
+def _find_listening():
+    # The addresses at which processes of the cluster listen, as Linux writes them.
+    cluster = json.loads(os.environ.get("TF_CONFIG", "{}")).get("cluster", {})
+    ports = {"%04X" % int(one.rpartition(":")[2]) for many in cluster.values() for one in many}
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table) as file:
+            for _, local, _, state, *_ in map(str.split, file):
+                address, _, port = local.partition(":")
+                if state == "0A" and port in ports:
+                    found.add(address)
+    return sorted(found)
+
+
 def _note(fn_args, losses, exported):
+    print("Listening:", *_find_listening())
     with open(os.path.join(fn_args.model_run_dir, "losses.json"), "w") as file:
         json.dump([float(loss) for loss in losses], file)
     task = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {"type": "alone"})
@@ -167,6 +182,7 @@ def run_fn(fn_args):
         model.compile(keras.optimizers.Adam(1e-2), "mse", steps_per_execution=5)
     model.fit(_dataset(fn_args), steps_per_epoch=fn_args.train_steps)
     print(f"The optimizer counts {int(model.optimizer.iterations)} steps.")
+    print("Listening:", *_find_listening())
     model.save(fn_args.serving_model_dir)
 """
 )

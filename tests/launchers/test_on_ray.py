@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from stoker.launchers.resources import find_free_addresses, share_node
 from stoker.launchers.shipping import pack
 from stoker.launchers.worker_group import list_members
 from stoker.runner import LocalDagRunner
-from stoker.task import Workers
+from stoker.task import Task, Workers
 
 
 def test_whoever_has_no_ray_is_told_what_to_install(monkeypatch):
@@ -60,6 +61,12 @@ def test_a_node_is_shared_by_the_members_on_it(monkeypatch):
         "CUDA_VISIBLE_DEVICES": "5",
     }
     assert share_node(Workers(2, cpus_each=3), 0, [])["TF_NUM_INTRAOP_THREADS"] == "3"
+
+
+def test_every_worker_listens_at_the_address_of_its_node():
+    task = Task(pipeline_name="p", run_id="r", node_id="n", execution_id=1, executor="stoker.x:X")
+    with pytest.raises(ValueError, match=r"bind='10\.0\.0\.5'.*for one machine"):
+        OnRay().launch(replace(task, workers=Workers(2, bind="10.0.0.5")), None)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from stoker.launchers.worker_group import (
     find_overdue,
     list_members,
     make_member_task,
-    set_tf_config,
+    place_members,
 )
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
@@ -42,7 +42,7 @@ def test_an_estimators_workers_run_its_code_and_its_evaluator_is_not_in_the_clus
     members = list_members(Workers(2, ps=1, evaluator=True), "estimator")
     assert [member.serves for member in members] == [False, False, True, False]
     slots = [SimpleNamespace(address=at, variables={}) for at in ("a:1", "b:2", "c:3", "d:4")]
-    told = set_tf_config(members, slots)
+    told = place_members(members, slots, Workers())
     configs = [json.loads(member.variables["TF_CONFIG"]) for member in told]
     assert configs[0]["cluster"] == {"chief": ["a:1"], "worker": ["b:2"], "ps": ["c:3"]}
     assert configs[3]["cluster"] == configs[0]["cluster"]
@@ -178,6 +178,12 @@ def test_a_lost_process_is_worth_another_attempt_and_an_error_only_if_asked_for(
     assert decisions == [
         decide_after_failure(failure, num_failures=num, retries=retries) for num in (1, 2)
     ]
+
+
+@pytest.mark.parametrize("wrong", ["everywhere", "", "::", "host:80", "10.0.0"])
+def test_an_address_to_listen_at_is_checked(wrong):
+    with pytest.raises(ValueError, match=r"bind=….*'0\.0\.0\.0' for all"):
+        Workers(2, bind=wrong)
 
 
 def test_addresses_are_of_this_machine_and_all_different():

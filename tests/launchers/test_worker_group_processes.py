@@ -172,3 +172,30 @@ def test_a_runner_that_was_held_itself_does_not_blame_its_workers(group, monkeyp
     os.kill(runner, signal.SIGCONT)
     assert os.waitpid(runner, 0)[1] == 0
     assert group.starts() == ["chief-0.0", "worker-0.0"]
+
+
+LISTEN = """
+config = json.loads(os.environ["TF_CONFIG"])
+import socket
+port = int(config["cluster"][task["type"]][task["index"]].rpartition(":")[2])
+server = socket.create_server(("HOST", port))
+time.sleep(2.5)
+server.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "workers", "warns"),
+    [("127.0.0.1", Workers(2), 0), ("0.0.0.0", Workers(2, bind="0.0.0.0"), 1)],
+)
+def test_a_group_that_listens_on_all_interfaces_says_so_once(group, capfd, host, workers, warns):
+    group.train(LISTEN.replace("HOST", host), workers)
+    told = capfd.readouterr().err
+    assert told.count("listen on every network interface, and ask for no password") == warns
+
+
+def test_a_group_is_found_where_it_is_told_to_listen(group):
+    group.train("time.sleep(0.1)", Workers(2, bind="127.0.0.9"))
+    (cluster,) = {path.read_text() for path in group.notes.iterdir()}
+    found = [one for many in json.loads(cluster)["cluster"].values() for one in many]
+    assert {address.partition(":")[0] for address in found} == {"127.0.0.9"}

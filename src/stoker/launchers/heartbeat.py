@@ -9,12 +9,14 @@ It finds TF_CONFIG in its environment, and sends heartbeats to whoever started t
     beat       now and then, as long as it is not stopped
 """
 
+import json
 import os
 import threading
 import time
 from typing import Any
 
 from stoker.any_python.launcher_link import report
+from stoker.launchers.resources import listens_everywhere
 from stoker.task import Member, ProcessNeeds
 
 HEARTBEAT = "heartbeat"
@@ -24,7 +26,11 @@ BEAT_SECONDS = 1.0
 def join_worker_group(member: Member, needs: ProcessNeeds) -> None:
     """Make this process a member; a server stays here until it is killed."""
     os.environ.update(member.variables)
-    threading.Thread(target=_beat, daemon=True).start()
+    if not member.binds_everywhere:
+        from stoker.patches.tensorflow import listen_only_at
+
+        listen_only_at(member.host)
+    threading.Thread(target=_beat, args=[member], daemon=True).start()
     _send("up")
     if member.serves:
         _serve()
@@ -36,10 +42,30 @@ def _send(phase: str) -> None:
     report({"kind": HEARTBEAT, "phase": phase})
 
 
-def _beat() -> None:
+def _beat(member: Member) -> None:
+    looks = member.role == "chief"  # only the chief's warnings reach the user
     while True:
         time.sleep(BEAT_SECONDS)
         _send("beat")
+        looks = looks and not _look_at_ports(member)
+
+
+def _look_at_ports(member: Member) -> bool:
+    """Warn if TensorFlow's servers listen on every network interface; False if none listens yet.
+
+    It is looked at, because what they are told is not always what they do.
+    """
+    cluster: dict[str, list[str]] = json.loads(member.variables["TF_CONFIG"])["cluster"]
+    found = [address.rpartition(":") for many in cluster.values() for address in many]
+    ports = [int(port) for host, _, port in found if host == member.host]
+    open_ports = {port: listens_everywhere(port) for port in ports}
+    if any(open_ports.values()):
+        text = (
+            "TensorFlow's servers listen on every network interface, and ask for no password. "
+            f"Keep the ports {', '.join(map(str, ports))} closed to other machines."
+        )
+        report({"kind": "warning", "text": text})
+    return any(is_open is not None for is_open in open_ports.values())
 
 
 def _serve() -> None:

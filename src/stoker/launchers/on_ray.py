@@ -61,6 +61,12 @@ class OnRay:
             task = replace(task, retries=0)  # what it has written may be all there is
         code = pack(task)
 
+        if task.workers and task.workers.bind and not task.workers.binds_everywhere:
+            raise ValueError(
+                f"Workers(bind={task.workers.bind!r}) is for one machine: on Ray, every worker "
+                "listens at the address of its node. Leave bind out, or give '0.0.0.0'."
+            )
+
         def reserve(members: Sequence[Member], workers: Workers) -> list[_Slot]:
             placement = self._placement_for(members, workers)
             nodes = [offer.node for offer in placement.offers]

@@ -86,12 +86,10 @@ class Processes:
 
     def reserve(self, members: Sequence[Member], workers: Workers) -> list["_Slot"]:
         """Reserve a slot on this machine for each member of a worker group."""
-        found = zip(
-            find_free_addresses(len(members)), share_resources(members, workers), strict=True
-        )
+        addresses = find_free_addresses(len(members), workers.host)
         return [
             _Slot(self._worker, address=address, variables=variables)
-            for address, variables in found
+            for address, variables in zip(addresses, share_resources(members, workers), strict=True)
         ]
 
     @contextlib.contextmanager

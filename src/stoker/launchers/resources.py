@@ -12,15 +12,30 @@ from stoker.task import Member, Workers
 
 _THREADS = "TF_NUM_INTRAOP_THREADS"
 _GPUS = "CUDA_VISIBLE_DEVICES"
+_LISTENING = "0A"
+"""A socket's state, as Linux writes it."""
 
 
-def find_free_addresses(num: int) -> list[str]:
-    """Loopback addresses that nobody listens at."""
+def find_free_addresses(num: int, host: str = "127.0.0.1") -> list[str]:
+    """Addresses of this machine that nobody listens at."""
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(socket.socket()) for _ in range(num)]
         for one in held:  # all are held until all are known: no port twice
-            one.bind(("127.0.0.1", 0))
+            one.bind((host, 0))
         return ["{}:{}".format(*one.getsockname()) for one in held]
+
+
+def listens_everywhere(port: int) -> bool | None:
+    """Whether somebody listens at a port on every network interface; None if nobody listens."""
+    found = None
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(FileNotFoundError), open(table, encoding="ascii") as file:
+            for line in file:
+                _, local, _, state, *_ = line.split()
+                address, _, number = local.partition(":")
+                if state == _LISTENING and int(number, 16) == port:
+                    found = found or not address.strip("0")
+    return found
 
 
 def share_resources(members: Sequence[Member], workers: Workers) -> list[dict[str, str]]:

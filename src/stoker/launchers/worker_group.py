@@ -119,8 +119,10 @@ def list_members(workers: Workers, cluster: Cluster | None) -> list[Member]:
     ]
 
 
-def set_tf_config(members: Sequence[Member], slots: Sequence[Slot]) -> list[Member]:
-    """The members with their variables: TF_CONFIG, and those of their slots."""
+def place_members(
+    members: Sequence[Member], slots: Sequence[Slot], workers: Workers
+) -> list[Member]:
+    """The members with where they are, and their variables: TF_CONFIG, and those of their slots."""
     placed = list(zip(members, slots, strict=True))
     cluster: dict[str, list[str]] = {}
     for member, slot in placed:
@@ -133,7 +135,12 @@ def set_tf_config(members: Sequence[Member], slots: Sequence[Slot]) -> list[Memb
         )
 
     return [
-        replace(member, variables={**slot.variables, "TF_CONFIG": tf_config(member)})
+        replace(
+            member,
+            variables={**slot.variables, "TF_CONFIG": tf_config(member)},
+            address=slot.address,
+            binds_everywhere=workers.binds_everywhere,
+        )
         for member, slot in placed
     ]
 
@@ -334,7 +341,7 @@ class _Attempt:
         self._step_log = StepLog(task.log_file, watcher) if workers.is_group else None
         members = list_members(workers, task.needs.cluster)
         reserved = reserve(members, workers)
-        members = set_tf_config(members, reserved)
+        members = place_members(members, reserved, workers)
         self._members = [
             _RunningMember(
                 member=member,

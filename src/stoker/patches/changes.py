@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ways in which a third party is changed: a function is replaced, or an import is followed.
 
+(A third one, for functions of compiled libraries, is in imported_functions.py.)
+
     replace(keras.Model, "fit", fit)                undone by close(), or by leaving `with`
     after_import("tensorflow_transform", change)    change(module), now or once it is imported
     import_as("keras", ["tf_keras"])                `import keras.x` gives tf_keras.x itself

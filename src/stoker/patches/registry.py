@@ -86,6 +86,12 @@ PATCHES = {
         why="that is where the workers of a group wait for each other",
         tried="2.21",
     ),
+    "tensorflow-bind": Patch(
+        library="tensorflow",
+        what="the servers of a worker group listen at one address",
+        why="they would listen on every network interface, without a password",
+        tried="2.21",
+    ),
     "tensorflow-estimators": Patch(
         library="tensorflow",
         what="tf.estimator is there again",

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow: the strategy of a worker group tells when it is made."""
+"""TensorFlow in a worker group: the strategy tells when it is made, servers listen where told."""
 
+import ctypes
 import functools
 import importlib
+import ipaddress
+import socket
+import struct
 from collections.abc import Callable
 from typing import Any
 
-from stoker.patches.changes import replace
+from stoker.patches.changes import after_import, replace
+from stoker.patches.imported_functions import replace_imported
 from stoker.patches.registry import PATCHES
 
 
@@ -29,3 +34,35 @@ def call_around_joining(before: Callable[[], None], after: Callable[[Any], None]
         after(strategy)
 
     replace(strategy_class, "__init__", join)
+
+
+def listen_only_at(host: str) -> None:
+    """Let TensorFlow's servers listen at one address of this machine, instead of at all of them.
+
+    Whatever host they are told, they bind to 0.0.0.0 and ::. Where libraries cannot be changed,
+    as on macOS, they go on doing so.
+    """
+    PATCHES["tensorflow-bind"].check_version()
+    address = ipaddress.ip_address(socket.gethostbyname(host))
+    bind = ctypes.CDLL(None, use_errno=True).bind
+
+    def bind_there(descriptor: int, name: int, size: int) -> int:
+        narrowed = narrow(ctypes.string_at(name, size), address)
+        return int(bind(descriptor, narrowed, len(narrowed)))
+
+    kind = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, use_errno=True
+    )
+    new = kind(bind_there)
+    after_import("tensorflow", lambda _: replace_imported("libtensorflow", "bind", new))
+
+
+def narrow(name: bytes, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bytes:
+    """A socket's name in C's form, with an address instead of "all of this machine's"."""
+    (family,) = struct.unpack_from("=H", name)
+    if family == socket.AF_INET and name[4:8] == bytes(4) and address.version == 4:
+        return name[:4] + address.packed + name[8:]
+    if family == socket.AF_INET6 and name[8:24] == bytes(16):
+        mapped = bytes(10) + b"\xff\xff" + address.packed  # IPv4 in IPv6's form
+        return name[:8] + mapped[-16:] + name[24:]
+    return name
