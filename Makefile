@@ -4,8 +4,10 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 SOAK ?= /tmp/soak
 UNIT := -m "not tf and not envs and not slow"
+# From constraints-hashed.txt, what is named in the file before it.
+PICK := awk 'NR == FNR {wanted[$$1]; next} /^[^ ]/ {on = $$1 in wanted} on'
 
-.PHONY: demo test test-envs check bench soak soak-cut proto clean
+.PHONY: demo test test-envs check bench soak soak-cut proto hashes clean
 
 demo: $(INSTALLED)  ## train the penguin model and say where everything is
 	$(BIN)/python examples/penguin/pipeline.py
@@ -46,13 +48,29 @@ soak-cut: $(INSTALLED)  ## as many of these kills as five minutes allow
 proto: $(INSTALLED)  ## generate the protobuf messages again
 	$(BIN)/python scripts/generate_protos.py
 
+hashes: $(INSTALLED)  ## look up the digests of the packages in constraints.txt
+	$(BIN)/python scripts/hash_constraints.py
+
 clean:  ## remove what the demo wrote
 	rm -rf out
 
-$(INSTALLED): pyproject.toml constraints.txt
+# With HASHES=1, only files whose digests are known are installed: make HASHES=1 test
+$(INSTALLED): pyproject.toml constraints.txt $(if $(HASHES),constraints-hashed.txt)
 	@echo "Setting up .venv with $(PYTHON): about 2 GB from the package index, once"
 	$(PYTHON) -m venv .venv
+ifdef HASHES
+	grep '^uv==' constraints.txt | $(PICK) - constraints-hashed.txt > .venv/uv.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.txt
+	$(BIN)/uv pip compile --quiet --python $(BIN)/python --no-header --no-annotate \
+	  --constraint constraints.txt --extra onnx --group dev --output-file .venv/names.txt pyproject.toml
+	$(PICK) .venv/names.txt constraints-hashed.txt > .venv/requirements.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
+	  --require-hashes --requirement .venv/requirements.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps \
+	  --build-constraint constraints-hashed.txt --editable .
+else
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
 	  --constraint constraints.txt --editable ".[onnx]" --group dev
+endif
 	@touch $@
