@@ -11,6 +11,7 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 from stoker.errors import BadData
 from stoker.statistics.expectations import FEATURE_TYPES, is_integer
 from stoker.statistics.messages import (
+    DOMAIN_INFO,
     Statistics,
     Stats,
     count_examples,
@@ -60,6 +61,8 @@ class _SeenFeature:
     words: set[str] = field(default_factory=set)
     all_words: bool = True
     num_examples: int = 0
+    semantic_domain: str = ""
+    """What the values look like, as the text of a field of a Feature."""
 
     @property
     def always(self) -> bool:
@@ -79,6 +82,9 @@ class _SeenFeature:
         self.type = stats.type
         self.num_present += common.num_non_missing
         self.num_values |= {common.min_num_values, common.max_num_values}
+        for custom in stats.custom_stats:
+            if custom.name == DOMAIN_INFO:
+                self.semantic_domain = custom.str
         if stats.HasField("num_stats"):
             self.numbers |= {kind.min, kind.max}
         elif stats.HasField("string_stats"):
@@ -120,6 +126,9 @@ def _add_domain(
     seen: _SeenFeature,
     max_domain_size: int,
 ) -> None:
+    if seen.semantic_domain:
+        text_format.Merge(seen.semantic_domain, feature)
+        return
     true, false = seen.words & _TRUE, seen.words & _FALSE
     if seen.type == Stats.INT:
         if seen.numbers and min(seen.numbers) >= 0 and max(seen.numbers) == 1:

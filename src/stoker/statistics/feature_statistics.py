@@ -15,6 +15,7 @@ from tfx_bsl.sketches import KmvSketch, MisraGriesSketch
 
 from stoker.errors import BadData
 from stoker.statistics.distribution import Distribution, Moments
+from stoker.statistics.semantic_domains import SemanticDomains
 
 _FeatureStats = statistics_pb2.FeatureNameStatistics
 _NOT_TEXT = "__BYTES_VALUE__"
@@ -40,6 +41,8 @@ class StatisticsOptions:
     frequency_threshold: int = 1
     weighted_frequency_threshold: float = 1.0
     """Words that are less frequent are not named."""
+    enable_semantic_domain_stats: bool = False
+    """Whether it is told what looks like text, times or pictures."""
     use_sketch_based_topk_uniques: bool = False
     """Whether words that are not text are counted as one, and so are those that are long."""
 
@@ -68,6 +71,7 @@ class FeatureCounts:
         self._lengths = Distribution()
         self._weight_present = 0.0
         self._weight_values = 0.0
+        self._domains = SemanticDomains() if options.enable_semantic_domain_stats else None
 
     def add(self, column: pa.Array, weights: np.ndarray | None = None) -> None:
         """Take in a column of lists, and the weights of its examples."""
@@ -86,6 +90,8 @@ class FeatureCounts:
         values = column.flatten()
         if len(values):
             counted.add(values, weights)
+            if self._domains:
+                self._domains.add(values)
 
     def _counter_for(self, kind: int) -> "_Numbers | _Words":
         """What counts values of this type, which has to be the one of the batches before."""
@@ -113,6 +119,8 @@ class FeatureCounts:
         self._describe_presence(kind.common_stats, num_examples)
         if weight is not None:
             self._describe_weight(kind.common_stats.weighted_common_stats, weight)
+        if self._domains:
+            self._domains.describe(stats)
         return stats
 
     def _describe_presence(

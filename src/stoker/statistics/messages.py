@@ -15,6 +15,9 @@ Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
 """Those of one feature."""
 _Kind = TypeVar("_Kind", bound=Message)
 
+DOMAIN_INFO = "domain_info"
+"""The custom statistic that says what values look like, from where a schema takes its domain."""
+
 
 def features_of(statistics: Statistics) -> Iterator[tuple[str, Stats]]:
     """The features of all datasets, with their names."""

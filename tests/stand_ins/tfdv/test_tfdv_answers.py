@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the stand-in says of ten data sets is what TFDV 1.16.1 said, which is recorded.
+"""What the stand-in says of eleven data sets is what TFDV 1.16.1 said, which is recorded.
 
 Equal are counts, moments, words, schemas, kinds of anomalies and distances between words. Of many
 numbers TFDV knows the quantiles to 1% (its epsilon), and makes its histograms of them; ours are

@@ -287,7 +287,7 @@ def test_numbers_that_are_categories_are_still_held_against_their_domain():
     [
         ({"sample_rate": 2}, ValueError, "sample_rate is over 0 and at most 1, got 2"),
         ({"feature_allowlist": "fare"}, TypeError, "feature_allowlist is a list, got 'fare'"),
-        ({"enable_semantic_domain_stats": True}, MissingPart, "enable_semantic_domain_stats"),
+        ({"vocab_paths": {"v": "v.txt"}}, MissingPart, "vocab_paths"),
         ({"generators": [object()]}, MissingPart, "generators"),
         ({"experimental_slice_sqls": ["SELECT"]}, MissingPart, "experimental_slice_sqls"),
         ({"num_histogram_buckets": 0}, ValueError, "num_histogram_buckets must be at least 1"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TensorFlow Data Validation says of the ten data sets, the real one or the stand-in.
+"""What TensorFlow Data Validation says of the data sets, the real one or the stand-in.
 
 `python tfdv_answers.py DATA ANSWERS` asks the one that is installed and writes `NAME.json` for each
 data set. Both pass through every line here, so it is in the words of TFDV's users.
@@ -19,6 +19,7 @@ OPTIONS = {
     "weights": {"weight_feature": "weight"},
     "numbers": {"num_histogram_buckets": 4, "num_quantiles_histogram_buckets": 4},
     "lists": {"num_values_histogram_buckets": 3},
+    "pictures": {"enable_semantic_domain_stats": True},
 }
 
 
@@ -159,7 +160,19 @@ def _ask_frame(folder, first, later, schema):
     }
 
 
+def _ask_prose(folder, first, later, schema):
+    """Text, dates and times that are known by their looks."""
+    seen = _statistics("prose", "first", folder, enable_semantic_domain_stats=True)
+    semantic = tfdv.infer_schema(seen)
+    return {
+        "semantic": seen,
+        "semantic_schema": semantic,
+        "semantic_anomalies": tfdv.validate_statistics(later, semantic),
+    }
+
+
 _MORE = {
+    "prose": _ask_prose,
     "trips": _ask_trips,
     "categories": _ask_categories,
     "booleans": _ask_booleans,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ten small data sets, each in two parts: what a schema is made from, and what came later.
+"""Eleven small data sets, each in two parts: what a schema is made from, and what came later.
 
 `python tfdv_data.py FOLDER` writes their files; the same ones every time.
 """
@@ -7,12 +7,14 @@
 import csv
 import math
 import random
+import struct
 import sys
+import zlib
 from pathlib import Path
 
 PARTS = ("first", "later")
 CSV_SETS = ("trips", "gaps", "tongues", "booleans", "categories", "numbers", "prose")
-EXAMPLE_SETS = ("lists", "weights")
+EXAMPLE_SETS = ("lists", "weights", "pictures")
 FRAME_SETS = ("frame",)
 ALL_SETS = CSV_SETS + EXAMPLE_SETS + FRAME_SETS
 
@@ -189,7 +191,19 @@ def _framed(dice, later, number):
     }
 
 
+def _picture(dice, later, number):
+    """Pictures, as what they begin with; those of other kinds are few."""
+    size = dice.randint(1, 9)
+    chunk = b"IHDR" + struct.pack(">IIBBBBB", size, 2 * size, 8, 0, 0, 0, 0)
+    rows = zlib.compress(b"\0" * (size + 1) * 2 * size)
+    png = b"\x89PNG\r\n\x1a\n"
+    for part in (chunk, b"IDAT" + rows, b"IEND"):
+        png += struct.pack(">I", len(part) - 4) + part + struct.pack(">I", zlib.crc32(part))
+    return {"picture": [png if number % 20 or later else b"none"], "size": [size]}
+
+
 _MAKERS = {
+    "pictures": _picture,
     "trips": _trip,
     "gaps": _gap,
     "tongues": _tongue,
@@ -201,7 +215,15 @@ _MAKERS = {
     "weights": _weighted,
     "frame": _framed,
 }
-_SIZES = {"trips": 1000, "gaps": 40, "booleans": 60, "tongues": 120, "prose": 120, "lists": 120}
+_SIZES = {
+    "trips": 1000,
+    "gaps": 40,
+    "booleans": 60,
+    "tongues": 120,
+    "prose": 120,
+    "lists": 120,
+    "pictures": 110,
+}
 
 
 def _write_examples(path: Path, rows: list[dict]) -> None:

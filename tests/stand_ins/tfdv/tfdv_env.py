@@ -2,7 +2,7 @@
 """TFDV 1.16.1 in an environment of its own, made on first use under `.envs/tfdv/`.
 
 Its wheels need Python 3.10 and TensorFlow 2.16, so it cannot share ours.
-`python tfdv_env.py` records anew what it says of the ten data sets, in `recorded/`.
+`python tfdv_env.py` records anew what it says of the data sets, in `recorded/`.
 """
 
 import os

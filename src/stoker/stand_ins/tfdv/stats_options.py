@@ -23,7 +23,7 @@ _ELSEWHERE = (
 )
 _NOT_HERE = (
     *("generators", "vocab_paths", "per_feature_weight_override", "per_feature_stats_config"),
-    *("experimental_slice_sqls", "enable_semantic_domain_stats"),
+    "experimental_slice_sqls",
 )
 """Options that would change the answer, and are not followed: to set one is refused."""
 
@@ -182,6 +182,7 @@ class StatsOptions:
             num_quantiles_histogram_buckets=self.num_quantiles_histogram_buckets,
             frequency_threshold=self.frequency_threshold,
             weighted_frequency_threshold=self.weighted_frequency_threshold,
+            enable_semantic_domain_stats=bool(self.enable_semantic_domain_stats),
             use_sketch_based_topk_uniques=bool(self.use_sketch_based_topk_uniques),
         )
 
