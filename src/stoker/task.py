@@ -152,6 +152,8 @@ class Task:
     artifact_classes: Mapping[str, str] = field(default_factory=dict)
     """The users' own artifact types: type name to where its class is, written as for `executor`."""
     tmp_dir: str = ""
+    temporary_dir: str = ""
+    """Where its process makes temporary files: its TMPDIR."""
     checkpoint_dir: str = ""
     """Where it finds how far an earlier attempt was, and leaves how far it is itself."""
     columns_dir: str = ""
@@ -159,6 +161,14 @@ class Task:
     log_file: str = ""
     beam_pipeline_args: tuple[str, ...] = ()
     import_paths: tuple[str, ...] = ()
+    observed_dir: str = ""
+    """Where it notes what its code reads besides; empty for code that is not the user's."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """What there is to be read besides, as notes have it: flags, variables, the command line."""
+    not_users: tuple[str, ...] = ()
+    """Folders whose files are not the user's, wherever they lie: the pipeline root is one."""
+    moved_to: str = ""
+    """The folder in which the user's files are below their paths at home; empty at home."""
     argv: tuple[str, ...] = ()
     flags: Mapping[str, Sequence[str]] | None = None
     """The program's absl flags: by name, the arguments that set it; None if it uses none."""
@@ -195,7 +205,7 @@ class Task:
             record[key] = record[key] and kind(**record[key])
         for key in ("inputs", "outputs"):
             record[key] = _artifacts_from_json(record[key])
-        for key in ("beam_pipeline_args", "import_paths", "argv"):
+        for key in ("beam_pipeline_args", "import_paths", "not_users", "argv"):
             record[key] = tuple(record[key])
         return cls(**record)
 
@@ -208,8 +218,6 @@ class Outcome:
     """The output artifacts as `Artifact.to_dict` gives them, with the properties that were set."""
     failure: Failure | None = None
     canceled: bool = False
-    loaded_files: Mapping[str, str] = field(default_factory=dict)
-    """The user's own files that were loaded, with the digests of what was loaded."""
 
     def to_json(self) -> str:
         """This outcome as one line of JSON."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Task in a process that has any_python and nothing else."""
 
-import hashlib
-
 import pytest
 from bare_process import bare_process, execute
+
+from stoker.any_python.notes import digest_file, read_journals
 
 WRITES = """
 import os
@@ -27,7 +27,8 @@ def run(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         parameters = {"module_file": str(file), **task.pop("parameters", {})}
-        return execute({**task, "parameters": parameters}, serving_model_dir=str(tmp_path / "out"))
+        given = {"user_file": str(file), "observed_dir": str(tmp_path / "observed"), **task}
+        return execute({**given, "parameters": parameters}, serving_model_dir=str(tmp_path / "out"))
 
     return run
 
@@ -39,10 +40,9 @@ def test_a_module_writes_a_model_with_its_neighbours_help(run, tmp_path):
     assert said == ["hello"]
     assert outcome["failure"] is None
     assert outcome["outputs"] == {"model": []}
-    files = [tmp_path / "module.py", tmp_path / "neighbour.py"]
-    assert outcome["loaded_files"] == {
-        str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
-    }
+    notes = read_journals(str(tmp_path / "observed"))
+    for name in ("module.py", "neighbour.py"):
+        assert notes[f"file {tmp_path / name}"] == digest_file(str(tmp_path / name))
     assert (tmp_path / "out" / "model.txt").read_text() == "a model"
 
 

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-import hashlib
 import sys
 from pathlib import Path
 
@@ -172,10 +171,3 @@ def test_the_program_that_runs_is_not_loaded_a_second_time(write, run_python):
         """,
     )
     run_python("import runpy, sys; runpy.run_path(sys.argv.pop(), run_name='__main__')", pipeline)
-
-
-def test_a_loaded_file_has_the_digest_of_what_was_loaded(write):
-    module = write("module_edited_later.py", "x = 1\n")
-    load_module_file(module)
-    module.write_text("x = 2\n")
-    assert modules.loaded_files()[str(module)] == hashlib.sha256(b"x = 1\n").hexdigest()

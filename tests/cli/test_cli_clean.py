@@ -44,7 +44,7 @@ def test_a_second_time_there_is_nothing_left(stoker, abandoned):
 
 def test_scratch_files_go_with_the_run_that_held_its_lock(stoker, root, run):
     with hold_run_lock(Root(str(root))) as run_id:
-        scratch = root / ".stoker" / "tmp" / run_id
+        scratch = Path(Root(str(root)).tmp_dir(run_id))
         scratch.mkdir(parents=True)
         assert scratch not in removed(stoker)
     assert scratch in removed(stoker)

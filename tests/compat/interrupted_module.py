@@ -23,9 +23,12 @@ class Interrupt(KERAS.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self.steps += 1
-        if os.environ.get("TEST_AT") == f"{self.fit}:{self.steps}":
-            os.kill(int(os.environ["TEST_PID"]) or os.getpid(), int(os.environ["TEST_SIGNAL"]))
-            deadline = time.monotonic() + (1 if int(os.environ["TEST_SIGNAL"]) == 15 else 60)
+        if os.environ.get("STOKER_TEST_AT") == f"{self.fit}:{self.steps}":
+            os.kill(
+                int(os.environ["STOKER_TEST_PID"]) or os.getpid(),
+                int(os.environ["STOKER_TEST_SIGNAL"]),
+            )
+            deadline = time.monotonic() + (1 if int(os.environ["STOKER_TEST_SIGNAL"]) == 15 else 60)
             while time.monotonic() < deadline:  # what is asked of the runner takes a moment
                 time.sleep(0.01)
 
@@ -48,7 +51,8 @@ def compiled():
             layers.Dense(1),
         ]
     )
-    model.compile(KERAS.optimizers.Adam(0.01), "mse", metrics=["mae"])
+    rate = float(os.environ.get("RATE", "0.01"))
+    model.compile(KERAS.optimizers.Adam(rate), "mse", metrics=["mae"])
     return model
 
 

@@ -7,8 +7,8 @@ from tfx import v1 as tfx
 
 
 def main(root, data, module):
-    if os.environ.get("TEST_PID") == "runner":
-        os.environ["TEST_PID"] = str(os.getpid())
+    if os.environ.get("STOKER_TEST_PID") == "runner":
+        os.environ["STOKER_TEST_PID"] = str(os.getpid())
     example_gen = tfx.components.CsvExampleGen(input_base=data)
     trainer = tfx.components.Trainer(
         module_file=module,

@@ -4,9 +4,11 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -32,29 +34,36 @@ def data(tmp_path_factory):
 
 
 def run(root, data, keras, **environ):
-    """Run the pipeline until it ends or is interrupted: the exit code, and what it said."""
+    """Run the pipeline until it ends or is interrupted: the exit code, and what it said.
+
+    It finds a temporary folder of its own, as after a reboot; at a good end nothing is in it.
+    """
+    temporary = Path(tempfile.mkdtemp(dir=root.parent))
     module = root.parent / "module.py"
     module.write_text(MODULE.replace("KERAS = tf.keras", IMPORTS[keras]))
     command = [sys.executable, str(HERE / "interrupted_pipeline.py"), root, data, module]
     done = subprocess.run(
         [str(part) for part in command],
-        env={**os.environ, **environ},
+        env={**os.environ, "TMPDIR": str(temporary), **environ},
         capture_output=True,
         text=True,
         timeout=300,
     )
+    assert done.returncode or not list(temporary.iterdir())
+    shutil.rmtree(temporary)
     return done.returncode, done.stderr
 
 
-def interrupt(root, data, keras, *, at, number, whom):
+def interrupt(root, data, keras, *, at, number, whom, **environ):
     return run(
         root,
         data,
         keras,
-        TEST_AT=at,
-        TEST_SIGNAL=str(int(number)),
-        TEST_PID=whom,
+        STOKER_TEST_AT=at,
+        STOKER_TEST_SIGNAL=str(int(number)),
+        STOKER_TEST_PID=whom,
         STOKER_CHECKPOINT_SECONDS="0",
+        **environ,
     )
 
 
@@ -90,3 +99,17 @@ def test_a_training_that_was_killed_and_stopped_ends_bit_equal(tmp_path, data, k
     assert states(root) == ["FAILED", "CANCELED", "COMPLETE"]
     assert result(root) == result(whole)
     assert list(root.glob(".stoker/checkpoints/Trainer/*")) == []
+
+
+def test_what_was_trained_with_another_rate_is_not_gone_on_with(tmp_path, data):
+    whole, root = tmp_path / "whole", tmp_path / "root"
+    code, said = run(whole, data, 3, RATE="0.001")
+    assert code == 0, said
+    kill = {"at": "1:14", "number": signal.SIGKILL, "whom": "runner"}
+    code, said = interrupt(root, data, 3, **kill, RATE="0.1")
+    assert code == -signal.SIGKILL, said
+    code, said = run(root, data, 3, RATE="0.001")
+    assert code == 0, said
+    assert "Trainer starts from the beginning: environment variable RATE changed" in said
+    assert "goes on" not in said
+    assert result(root) == result(whole)

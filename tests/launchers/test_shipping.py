@@ -58,7 +58,7 @@ def test_our_own_steps_need_no_code(home):
 
 def test_where_the_same_files_are_there_nothing_is_written(home, tmp_path):
     task = task_of(home, user_file=str(home / "module.py"))
-    assert unpack(task, pack(task), str(tmp_path / "code")) == (task, "")
+    assert unpack(task, pack(task), str(tmp_path / "code")) == task
     assert not (tmp_path / "code").exists()
 
 
@@ -71,11 +71,11 @@ def test_where_they_are_not_the_task_names_what_came_along(home, tmp_path, how):
         shutil.rmtree(home)
     else:
         (home / "near.py").write_text("# an older one")
-    here, came_from = unpack(task, code, folder)
+    here = unpack(task, code, folder)
     assert here.parameters == {"module_file": folder + file, "text": "unused.py"}
     assert here.executor == f"{folder}{file}:Own"
     assert here.user_file == folder + file
     assert here.import_paths == (f"{folder}{home}", str(home), "/somewhere/else")
     with open(here.parameters["module_file"], "rb") as opened:
         assert opened.read() == code[file]
-    assert here.parameters["module_file"].removeprefix(came_from) == file
+    assert here.parameters["module_file"].removeprefix(here.moved_to) == file

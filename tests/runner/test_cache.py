@@ -4,29 +4,29 @@ from stoker.artifacts import Examples
 from stoker.components.tuner.component import Tuner
 from stoker.dsl import as_channel
 from stoker.runner.cache import Hit, Miss, Past, decide, find_edits, make_key, make_work_key
+from stoker.runner.given import Given
 from stoker.storage.file_digests import FileDigests
 
+NOTHING_GIVEN = Given(values={}, not_users=(), digest=str)
 
-def test_of_several_that_fit_the_newest_is_reused(tmp_path):
-    digest = FileDigests(str(tmp_path / "digests.json"))
-    past = [Past(execution_id=id_, parts={"a": "1"}, loaded_files={}) for id_ in (7, 5)]
-    assert decide({"a": "1"}, past, past[0], digest) == Hit(
+
+def test_of_several_that_fit_the_newest_is_reused():
+    past = [Past(execution_id=id_, parts={"a": "1"}, observed={}) for id_ in (7, 5)]
+    assert decide({"a": "1"}, past, past[0], NOTHING_GIVEN) == Hit(
         7, "hit: nothing changed since execution 7"
     )
 
 
-def test_a_miss_names_what_changed_what_is_new_and_what_is_gone(tmp_path):
-    digest = FileDigests(str(tmp_path / "digests.json"))
-    latest = Past(execution_id=1, parts={"a": "1", "b": "1", "c": "1"}, loaded_files={})
-    assert decide({"a": "1", "b": "2", "d": "1"}, [], latest, digest) == Miss(
+def test_a_miss_names_what_changed_what_is_new_and_what_is_gone():
+    latest = Past(execution_id=1, parts={"a": "1", "b": "1", "c": "1"}, observed={})
+    assert decide({"a": "1", "b": "2", "d": "1"}, [], latest, NOTHING_GIVEN) == Miss(
         "miss: b changed; d is new; c is gone"
     )
 
 
-def test_a_run_without_the_cache_leaves_nothing_to_compare_with(tmp_path):
-    digest = FileDigests(str(tmp_path / "digests.json"))
-    latest = Past(execution_id=1, parts={}, loaded_files={})
-    decision = decide({"a": "1"}, [], latest, digest)
+def test_a_run_without_the_cache_leaves_nothing_to_compare_with():
+    latest = Past(execution_id=1, parts={}, observed={})
+    decision = decide({"a": "1"}, [], latest, NOTHING_GIVEN)
     assert isinstance(decision, Miss)
     assert "without enable_cache" in decision.explanation
 
@@ -35,16 +35,17 @@ def test_what_changed_while_a_step_ran_is_named_and_its_result_never_reused(tmp_
     digest = FileDigests(str(tmp_path / "digests.json"))
     file = tmp_path / "plugin.py"
     file.write_text("x = 1")
-    loaded = {str(file): digest(str(file))}
-    assert find_edits({"a": "1"}, {"a": "1"}, loaded, digest) == ""
-    assert find_edits({"data file x": "1"}, {"data file x": "2"}, {}, digest) == (
+    given = Given(values={}, not_users=(), digest=digest)
+    loaded = {f"file {file}": digest(str(file))}
+    assert find_edits({"a": "1"}, {"a": "1"}, loaded, given) == ""
+    assert find_edits({"data file x": "1"}, {"data file x": "2"}, {}, given) == (
         "data file x changed"
     )
     file.write_text("x = 2")
-    edits = find_edits({"a": "1"}, {"a": "1"}, loaded, digest)
+    edits = find_edits({"a": "1"}, {"a": "1"}, loaded, given)
     assert edits == f"file {file} changed"
-    latest = Past(execution_id=1, parts={"a": "1"}, loaded_files={}, edits=edits)
-    assert decide({"a": "1"}, [], latest, digest) == Miss(
+    latest = Past(execution_id=1, parts={"a": "1"}, observed={}, edits=edits)
+    assert decide({"a": "1"}, [], latest, given) == Miss(
         f"miss: while the last run was at it, {edits}"
     )
 

@@ -28,9 +28,9 @@ from stoker.runner import LocalDagRunner
 @component
 def step(model: OutputArtifact[Model]):
     Path(model.uri, "value").write_text(str(neighbour.VALUE))
-    if Path("edit_while_running").exists():
-        Path("started").touch()
-        while Path("started").exists():
+    if Path("root/edit_while_running").exists():
+        Path("root/started").touch()
+        while Path("root/started").exists():
             time.sleep(0.01)
 
 if __name__ == "__main__":
@@ -84,8 +84,9 @@ def test_state_at_the_top_level_of_the_pipeline_file_counts(project):
 
 def edit_while_running(project: Path, edit) -> str:
     """Run the pipeline, and do something when its step has loaded its code; what it printed."""
-    (project / "edit_while_running").touch()
-    started = project / "started"
+    (project / "root").mkdir(exist_ok=True)  # what is in there is not the user's
+    (project / "root" / "edit_while_running").touch()
+    started = project / "root" / "started"
     with subprocess.Popen(
         [sys.executable, "pipeline.py"],
         cwd=project,
@@ -98,7 +99,7 @@ def edit_while_running(project: Path, edit) -> str:
             time.sleep(0.01)
         edit()
         started.unlink()
-        (project / "edit_while_running").unlink()
+        (project / "root" / "edit_while_running").unlink()
         printed, _ = running.communicate()
     assert running.returncode == 0
     return printed

@@ -19,7 +19,7 @@ import os
 
 def run_fn(fn_args):
     mark = os.path.join(fn_args.checkpoint_dir, "mark")
-    if os.environ.get("TEST_STOPS"):
+    if os.environ.get("STOKER_TEST_STOPS"):
         os.makedirs(fn_args.checkpoint_dir, exist_ok=True)
         open(mark, "w").close()
         raise RuntimeError("stopped")
@@ -67,10 +67,10 @@ class Work:
 def work(tmp_path, monkeypatch):
     """Work that was stopped once."""
     found = Work(tmp_path)
-    monkeypatch.setenv("TEST_STOPS", "1")
+    monkeypatch.setenv("STOKER_TEST_STOPS", "1")
     with pytest.raises(StepFailed, match="stopped"):
         found.run()
-    monkeypatch.delenv("TEST_STOPS")
+    monkeypatch.delenv("STOKER_TEST_STOPS")
     return found
 
 

@@ -6,8 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from stoker.any_python.modules import load_module_file
-from stoker.training.resume.checkpointer import SECONDS, Checkpointer
+from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.resume.checkpoints import (
     Checkpoint,
     CheckpointSchedule,
@@ -138,22 +137,3 @@ def test_the_seed_is_drawn_once(tmp_path):
     assert draw_seed(str(tmp_path / "work")) == seed
     assert draw_seed(str(tmp_path / "other")) != seed
     assert os.listdir(tmp_path / "work") == ["seed"]
-
-
-@pytest.mark.usefixtures("import_system")
-def test_a_checkpoint_is_of_the_code_that_was_loaded_not_of_an_edit_made_since(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv(SECONDS, "0")
-    said = []
-    checkpointer = Checkpointer(str(tmp_path), say=lambda _, text: said.append(text))
-    _, store = checkpointer.open_store("fit")
-    module = tmp_path / "module_of_a_checkpoint.py"
-    module.write_text("rate = 1")
-    load_module_file(module)
-    module.write_text("rate = 2")  # while it trains
-    checkpointer.save(store, [], lambda _: {"step": 1})
-    assert checkpointer.find(store).record["step"] == 1
-    load_module_file(module)  # as the next run does
-    assert checkpointer.find(store) is None
-    assert said == [f"starts from the beginning, since {module} has changed"]

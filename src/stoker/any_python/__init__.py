@@ -17,6 +17,11 @@ launcher_link.py     how a worker is asked for, and how it answers
 failures.py          what went wrong, with the user's own traceback
 flags.py             the program's absl flags in its workers
 lines.py             lines of our own, without what would steer a terminal
+surroundings.py      the program's paths and arguments, and where temporary files go
+notes.py             what a step's code reads besides its inputs: how that is written down
+observing.py         notes it while the code runs
+places.py, variables.py  whose a file, a line of code or a variable is
+tensorflow_files.py  the files that TensorFlow reads by itself
 logs.py              what libraries log and nobody wants to read
 
 Only in another interpreter:

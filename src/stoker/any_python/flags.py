@@ -7,12 +7,19 @@ files that define flags, and a command line cannot be read without all of them.
 
 from __future__ import annotations
 
+import functools
 import sys
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 FlagArguments = Mapping[str, Sequence[str]]
 
+_READ_ALL = (
+    *("flag_values_dict", "flags_by_module_dict", "flags_by_module_id_dict", "flags_into_string"),
+    *("get_flags_for_module", "get_key_flags_for_module", "key_flags_by_module_dict"),
+)
+
 _taken_over: FlagArguments | None = None
+_listener: Callable[[str], None] | None = None
 
 
 def flags_of_this_program() -> FlagArguments | None:
@@ -35,6 +42,7 @@ def take_over_flags(arguments: FlagArguments | None) -> None:
 
 def fill_in_flags() -> None:
     """Give flags that a newly loaded file has defined the values that they have in the program."""
+    _watch_flags()
     flags = _find_flags()
     if flags is None or _taken_over is None:
         return
@@ -58,3 +66,52 @@ def _make_arguments(flag: Any) -> list[str]:
     option = f"--{flag.name}="
     first, *more = flag.serialize().split(f"\n{option}")
     return [first, *(option + value for value in more)] if first else []
+
+
+def tell_reads(listener: Callable[[str], None] | None) -> None:
+    """Tell which flags are read from now on; with None, nobody."""
+    global _listener
+    _listener = listener
+    _watch_flags()
+
+
+def _watch_flags() -> None:
+    flags = _find_flags()
+    if flags is not None and not hasattr(type(flags), "is_watched"):
+        object.__setattr__(flags, "__class__", _make_watched_class(type(flags)))
+
+
+def _make_watched_class(kind: Any) -> Any:
+    class WatchedFlags(kind):  # type: ignore[misc]
+        is_watched = True
+
+        def __getattr__(self, name: str) -> Any:
+            _tell(self, [name])
+            return super().__getattr__(name)
+
+        def __getitem__(self, name: str) -> Any:
+            _tell(self, [name])
+            return super().__getitem__(name)
+
+    def tell_all(method: Any) -> Any:
+        @functools.wraps(method)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            _tell(self, self._flags())
+            return method(self, *args, **kwargs)
+
+        return call
+
+    for name in _READ_ALL:
+        if hasattr(kind, name):
+            setattr(WatchedFlags, name, tell_all(getattr(kind, name)))
+    return WatchedFlags
+
+
+def _tell(flags: Any, names: Iterable[str]) -> None:
+    code, module = sys._getframe(2).f_code, str(sys._getframe(2).f_globals.get("__name__"))
+    # absl reads flags of its own, and every flag while it is defined.
+    is_absls = module.startswith("absl.") and code.co_name not in ("value", "get_flag_value")
+    if _listener and not is_absls:
+        for name in names:
+            if name in flags:
+                _listener(flags._flags()[name].name)

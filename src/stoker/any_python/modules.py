@@ -6,7 +6,6 @@ What the user's own code raises while it loads passes through untouched.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import os
@@ -35,9 +34,6 @@ PIPELINE_MODULE = "__stoker_main__"
 
 _pipeline_files: dict[str, ModuleType] = {}
 """The pipeline files that this process has loaded: each is loaded once."""
-
-_digests_as_loaded: dict[str, str] = {}
-"""What the text of the user's files was when they were compiled; they may have changed since."""
 
 _OURS = ("stoker", "tfx")
 _STANDARD_LIBRARY = str(sysconfig.get_path("stdlib")) + os.sep
@@ -179,9 +175,7 @@ class _CurrentSource(SourceFileLoader):
     """Compiles the text as it is now; bytecode is only as fresh as a file's whole second."""
 
     def get_code(self, _fullname: str) -> CodeType:
-        text = self.get_data(self.path)
-        _digests_as_loaded[os.path.abspath(self.path)] = hashlib.sha256(text).hexdigest()
-        code: CodeType = self.source_to_code(text, self.path)
+        code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
         return code
 
 
@@ -287,11 +281,11 @@ def is_installed(path: str) -> bool:
     return path.startswith(_STANDARD_LIBRARY)
 
 
-def loaded_files(ours: Sequence[str] = (HERE,)) -> dict[str, str]:
+def loaded_files(ours: Sequence[str] = (HERE,)) -> list[str]:
     """The user's own files that this process has loaded as modules, the pipeline file apart.
 
-    With the digests of what was loaded. What lies in the folders `ours` is not the user's. Where
-    the pipeline file is the program that runs, its main guard has run too, and it is not apart.
+    What lies in the folders `ours` is not the user's. Where the pipeline file is the program that
+    runs, its main guard has run too, and it is not apart.
     """
     folders = tuple(os.path.join(folder, "") for folder in ours)
     found = set()
@@ -302,16 +296,7 @@ def loaded_files(ours: Sequence[str] = (HERE,)) -> dict[str, str]:
         path = os.path.abspath(file)
         if not is_installed(path) and not path.startswith(folders):
             found.add(path)
-    return {path: _digests_as_loaded.get(path) or digest_file(path) for path in sorted(found)}
-
-
-def digest_file(path: str) -> str:
-    """The digest of a file as it is now; nothing if it is gone."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()
-    except OSError:
-        return ""
+    return sorted(found)
 
 
 def _check_callable(found: Any, what: str) -> Callable[..., Any]:

@@ -18,14 +18,16 @@ from typing import Any, Callable, Mapping, NoReturn
 
 from . import absent_packages, dataset
 from .failures import describe, missing_module_hint
-from .flags import take_over_flags
 from .fn_args import DataAccessor, FnArgs
 from .forking import wait_for_exit
 from .io_utils import read_newer_schema
 from .launcher_link import LauncherLink, Request, fork_worker, receive_request
 from .logs import hush_deprecations
-from .modules import import_current_sources, load_named, loaded_files
+from .modules import import_current_sources, load_named
+from .observing import observe_step
 from .plain_root import PlainRoot
+from .surroundings import take_over_program, use_temporary_dir
+from .tensorflow_files import tell_file_reads
 from .training import train
 
 _ESTIMATOR_EXECUTOR = ":Executor"
@@ -63,17 +65,27 @@ def _work(request: Request) -> NoReturn:
 
 def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, Any]:
     """Run a task in this process: an Outcome; whatever the task raises becomes a Failure."""
-    sys.path[:] = list(dict.fromkeys([*task["import_paths"], *sys.path]))
-    if task["argv"]:
-        sys.argv = list(task["argv"])
+    use_temporary_dir(task["temporary_dir"])
+    take_over_program(task["import_paths"], task["argv"], task["flags"])
     import_current_sources()
-    take_over_flags(task["flags"])
     absent_packages.install()
+    folders = [
+        one["uri"] for key in ("inputs", "outputs") for many in task[key].values() for one in many
+    ]
     try:
-        _train(task, make_fn_args(task["fn_args"]), warn)
+        with observe_step(
+            observed_dir=task["observed_dir"],
+            given=task["given"],
+            import_paths=task["import_paths"],
+            code_files=list(filter(None, [task["user_file"]])),
+            pipeline_files=(),
+            not_users=[*task["not_users"], *folders],
+            moved_to=task["moved_to"],
+        ):
+            _train(task, make_fn_args(task["fn_args"]), warn)
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         return {"failure": describe(error, hint=missing_module_hint(error))}
-    return {"failure": None, "outputs": task["outputs"], "loaded_files": loaded_files()}
+    return {"failure": None, "outputs": task["outputs"]}
 
 
 def make_fn_args(fields: Mapping[str, Any]) -> FnArgs:
@@ -86,6 +98,7 @@ def _train(task: Mapping[str, Any], fn_args: FnArgs, warn: Callable[[str], None]
     wants_estimator = task["executor"].endswith(_ESTIMATOR_EXECUTOR)
     names = ["trainer_fn"] if wants_estimator else ["run_fn", "trainer_fn"]
     name, function = load_named(task["parameters"], names)
+    tell_file_reads()
     _warn_about_the_transform_graph(fn_args, warn)
     train(name, function, fn_args, read_newer_schema)
 

@@ -18,6 +18,7 @@ from stoker.metadata.store import Store
 from stoker.storage.files import find_drafts
 from stoker.storage.locks import is_dir_held, is_locked
 from stoker.storage.root import Root, manifest_file, output_dir
+from stoker.storage.scratch import find_abandoned
 from stoker.views.table import Table, readable_path, readable_size
 
 # A run that is just starting has made its lock file, and holds it a moment later.
@@ -78,9 +79,8 @@ def find_leftovers(store: Store) -> Iterator[Leftover]:
 def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
     below = glob.escape(root.own_dir)
     yield from _left_drafts(root)
-    for path in sorted(glob.glob(os.path.join(below, "tmp", "*"))):
-        if not is_locked(root.run_lock(os.path.basename(path))):
-            yield from _if_there(path, "scratch files of a run that ended")
+    for path in find_abandoned(root):
+        yield from _if_there(path, "scratch files of a run that ended")
     for path in sorted(glob.glob(os.path.join(below, "runs", "*.lock"))):
         if not is_locked(path) and time.time() - os.stat(path).st_mtime > _STARTING_SECONDS:
             yield from _if_there(path, "lock of a run that was killed")

@@ -31,7 +31,7 @@ from stoker.views.table import Table, one_line, readable_path, readable_size
 
 _Answer: TypeAlias = tuple[Any, Sequence[Table | Mapping[str, str] | str]]
 """What is printed as JSON, and the parts of what is printed as text."""
-_OURS = ("cache_key", "cache_parts", "cache_explanation", "loaded_files", "edits_while_running")
+_OURS = ("cache_key", "cache_parts", "cache_explanation", "observed", "edits_while_running")
 """Properties that the runner keeps for itself; `stoker explain` is about them."""
 
 

@@ -27,6 +27,7 @@ from stoker.any_python.launcher_link import (
     set_sink,
 )
 from stoker.any_python.logs import hush_libraries
+from stoker.any_python.observing import observe_preloading
 from stoker.launchers.worker import execute
 from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
 from stoker.patches.tf_keras import alias_keras, prepare_keras
@@ -64,11 +65,12 @@ def prepare(needs: ProcessNeeds) -> None:
         importlib.import_module("tensorflow")
     if needs.keras == 2:
         alias_keras()  # before others import `keras`
-    for name in needs.preload:
-        # A module that cannot be imported is the worker's to report, with the user's own line.
-        with contextlib.suppress(Exception), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            importlib.import_module(name)
+    with observe_preloading():
+        for name in needs.preload:
+            # A module that cannot be imported is the worker's to report, with the user's own line.
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                importlib.import_module(name)
     gc.freeze()  # what is here is shared with every worker: the collector need not touch it
     gc.enable()
 

@@ -3,6 +3,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterable
 
 from stoker.any_python.launcher_link import set_sink
@@ -43,6 +44,7 @@ class InProcess:
         if task.user_file:
             forget_modules(task.user_file)
         paths, argv = list(sys.path), list(sys.argv)
+        tmpdir, temporary_dir = os.environ.get("TMPDIR"), tempfile.tempdir
         set_sink(watcher.event)
         if task.workers and task.workers.is_group:
             text = "this launcher has one process: the step runs without its workers"
@@ -53,6 +55,9 @@ class InProcess:
             return Outcome(canceled=True)
         finally:
             sys.path[:], sys.argv = paths, argv
+            tempfile.tempdir = temporary_dir
+            os.environ.pop("TMPDIR", None)
+            os.environ.update({"TMPDIR": tmpdir} if tmpdir is not None else {})
             set_sink(None)
 
     def close(self) -> None:

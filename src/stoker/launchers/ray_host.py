@@ -11,7 +11,7 @@ import queue
 import socket
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from stoker.any_python.forking import num_cpus
@@ -77,18 +77,14 @@ class Host:
         """Start a task in a process of its own."""
         task = Task.from_json(task_json)
         folder = os.path.join(task.tmp_dir, f"code-{socket.gethostname()}-{os.getpid()}")
-        task, came_from = unpack(task, code, folder)
+        task = unpack(task, code, folder)
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._messages = messages
         self._slot = self._new_slot()
         self._release_port()
 
         def done(outcome: Outcome) -> None:
-            files = {
-                path.removeprefix(came_from): digest
-                for path, digest in outcome.loaded_files.items()
-            }
-            messages.put(("outcome", replace(outcome, loaded_files=files).to_json()))
+            messages.put(("outcome", outcome.to_json()))
 
         with self._preparing:
             self._slot.start(task, _Recorder(messages), done)

@@ -24,20 +24,18 @@ def pack(task: Task) -> Shipment:
     return {path: content for path in sorted(files) if (content := _read(path)) is not None}
 
 
-def unpack(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
-    """The task as it is here, and what to take from the front of a path for that at home.
-
-    Files that are not here come to `folder`, below their paths at home.
-    """
+def unpack(task: Task, code: Shipment, folder: str) -> Task:
+    """The task as it is here; missing files come to `folder`, below their paths at home."""
     if all(_read(path) == content for path, content in code.items()):
-        return task, ""
+        return task
     for path, content in code.items():
         here = folder + path
         os.makedirs(os.path.dirname(here), exist_ok=True)
         with open(here, "wb") as file:
             file.write(content)
-    moved = replace(
+    return replace(
         task,
+        moved_to=folder,
         executor=_move(task.executor, code, folder),
         user_file=task.user_file and _move(task.user_file, code, folder),
         artifact_classes={
@@ -54,7 +52,6 @@ def unpack(task: Task, code: Shipment, folder: str) -> tuple[Task, str]:
             if path == at_home or os.path.isdir(path)
         ),
     )
-    return moved, folder
 
 
 def _list_files(task: Task) -> Iterator[str]:

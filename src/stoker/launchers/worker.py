@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where every launcher arrives: one Task runs in this process and becomes an Outcome."""
 
+import contextlib
 import inspect
 import os
 import sys
@@ -9,16 +10,17 @@ from typing import Any
 
 import stoker.stand_ins.provide  # noqa: F401 - user code names what an installed TFMA lacks
 from stoker.any_python.failures import describe
-from stoker.any_python.flags import take_over_flags
 from stoker.any_python.modules import import_current_sources, load_object
+from stoker.any_python.observing import observe_step
 from stoker.any_python.plain_root import PlainRoot
-from stoker.artifacts import Artifact, ArtifactMap
+from stoker.any_python.surroundings import take_over_program, use_temporary_dir
+from stoker.artifacts import Artifact, ArtifactMap, every
 from stoker.dsl.executor import BaseExecutor
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.launchers.heartbeat import join_worker_group
+from stoker.patches.tensorflow import tell_file_reads
 from stoker.patches.tensorflow_estimator import enable_estimators
 from stoker.task import Failure, Outcome, Task
-from stoker.user_code.fingerprint import loaded_files
 from stoker.user_code.keras_choice import wrong_keras_hint
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -34,27 +36,52 @@ def execute(task: Task) -> Outcome:
 
 
 def _execute(task: Task) -> Outcome:
-    sys.path[:] = list(dict.fromkeys([*task.import_paths, *sys.path]))
-    if task.argv:
-        sys.argv = list(task.argv)
+    use_temporary_dir(task.temporary_dir)
+    take_over_program(task.import_paths, task.argv, task.flags)
     import_current_sources()
-    take_over_flags(task.flags)
     try:
         if task.member:
             join_worker_group(task.member, task.needs)
         if task.needs.estimators:
             enable_estimators()
-        classes = {name: load_object(where) for name, where in task.artifact_classes.items()}
-        outputs = _remake(task.outputs, classes)
-        inputs = _remake(task.inputs, classes)
-        _make_executor(task).Do(inputs, outputs, dict(task.parameters))
+        with _observe(task):
+            classes = {name: load_object(where) for name, where in task.artifact_classes.items()}
+            outputs = _remake(task.outputs, classes)
+            inputs = _remake(task.inputs, classes)
+            _make_executor(task).Do(inputs, outputs, dict(task.parameters))
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         hint = wrong_keras_hint(str(error), task.needs)
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
-    return Outcome(
-        outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()},
-        loaded_files=loaded_files(),
+    return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
+
+
+def _observe(task: Task) -> contextlib.AbstractContextManager[None]:
+    """Note what the user's code reads besides what the task says."""
+    if task.observed_dir:
+        tell_file_reads()
+    pipeline_files = _list_pipeline_files(task)
+    artifacts = (*every(task.inputs), *every(task.outputs))
+    return observe_step(
+        observed_dir=task.observed_dir,
+        given=task.given,
+        import_paths=task.import_paths,
+        code_files=[*pipeline_files, *filter(None, [task.user_file])],
+        pipeline_files=[file for file in pipeline_files if file != _find_program()],
+        not_users=[*task.not_users, *(artifact.uri for artifact in artifacts)],
+        moved_to=task.moved_to,
     )
+
+
+def _list_pipeline_files(task: Task) -> list[str]:
+    """The files of which single definitions count: a task names them as `/path/of/file.py:Name`."""
+    references = (task.executor, *task.artifact_classes.values())
+    files = (reference.rpartition(":")[0] for reference in references)
+    return [os.path.abspath(file) for file in files if file.endswith(".py")]
+
+
+def _find_program() -> str:
+    """The program that runs; where that is the pipeline file, its main guard counts as well."""
+    return os.path.abspath(getattr(sys.modules["__main__"], "__file__", None) or os.devnull)
 
 
 def _remake(

@@ -92,6 +92,12 @@ PATCHES = {
         why="they would listen on every network interface, without a password",
         tried="2.21",
     ),
+    "tensorflow-files": Patch(
+        library="tensorflow",
+        what="what is asked to read a file tells its name (any_python/tensorflow_files.py)",
+        why="a file that a step reads counts for the cache, and Python hears nothing of it",
+        tried="2.21",
+    ),
     "tensorflow-estimators": Patch(
         library="tensorflow",
         what="tf.estimator is there again",

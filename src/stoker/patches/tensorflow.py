@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow in a worker group: the strategy tells when it is made, servers listen where told."""
+"""TensorFlow: a group's strategy tells when it is made, servers listen where told, reads tell."""
 
 import ctypes
 import functools
@@ -8,11 +8,23 @@ import ipaddress
 import socket
 import struct
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
+from stoker.any_python import tensorflow_files
 from stoker.patches.changes import after_import, replace
 from stoker.patches.imported_functions import replace_imported
 from stoker.patches.registry import PATCHES
+
+
+def tell_file_reads() -> None:
+    """Let TensorFlow tell which files it is asked to read, once it is imported."""
+    after_import("tensorflow", _tell_file_reads)
+
+
+def _tell_file_reads(_: ModuleType) -> None:
+    PATCHES["tensorflow-files"].check_version()
+    tensorflow_files.tell_file_reads()
 
 
 def call_around_joining(before: Callable[[], None], after: Callable[[Any], None]) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a step has to run at all. The key is content, and a miss says which part changed.
 
-A key is made of named parts: the executor, each parameter, each input, each file. The files that a
-step was seen to load are checked too, as a compiler's dependency file is: they are known only after
-the step has run once.
+A key is made of named parts: the executor, each parameter, each input, each file. What a step was
+seen to read besides is checked too, as a compiler's dependency file is: it is known only after the
+step has run once.
 """
 
 import hashlib
@@ -18,11 +18,13 @@ from stoker.artifacts import Artifact, ArtifactMap, PropertyValue
 from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters.finding import inspect_python
 from stoker.metadata.records import Execution
-from stoker.runner.plan import StepPlan
+from stoker.runner.given import Given, Notes
+from stoker.runner.plan import StepPlan, import_paths
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.manifest import describe
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import digest_definition
+from stoker.user_code.packages import find_package_versions
 
 Parts = Mapping[str, str]
 
@@ -35,7 +37,8 @@ class Past:
 
     execution_id: int
     parts: Parts
-    loaded_files: Mapping[str, str]
+    observed: Notes
+    """What its code has read besides: files, flags, variables."""
     edits: str = ""
     """What was changed while it ran: then it is not known what it depends on."""
 
@@ -46,7 +49,7 @@ class Past:
         return cls(
             execution_id=execution.id,
             parts=_read_texts(found.get("cache_parts")),
-            loaded_files=_read_texts(found.get("loaded_files")),
+            observed=_read_texts(found.get("observed")),
             edits=str(found.get("edits_while_running", "")),
         )
 
@@ -77,15 +80,13 @@ def make_work_key(node: BaseComponent, parts: Parts) -> str:
     return make_key({name: part for name, part in parts.items() if name not in ignored})
 
 
-def decide(
-    parts: Parts, same_key: Sequence[Past], latest: Past | None, digest: FileDigests
-) -> Hit | Miss:
-    """Reuse the newest execution with the same key that loaded the same files, or say why not.
+def decide(parts: Parts, same_key: Sequence[Past], latest: Past | None, given: Given) -> Hit | Miss:
+    """Reuse the newest execution with the same key that would read the same, or say why not.
 
     `same_key` is newest first; `latest` is what a miss is compared with.
     """
     for one in same_key:
-        if not _find_changed_files(one.loaded_files, digest):
+        if not given.describe_changes(one.observed):
             return Hit(one.execution_id, f"hit: nothing changed since execution {one.execution_id}")
     if latest is None:
         return Miss("miss: no earlier run of this step ended well")
@@ -95,30 +96,17 @@ def decide(
         )
     if latest.edits:
         return Miss(f"miss: while the last run was at it, {latest.edits}")
-    changes = _describe_changes(latest.parts, parts) or _find_changed_files(
-        latest.loaded_files, digest
-    )
+    changes = _describe_changes(latest.parts, parts) or given.describe_changes(latest.observed)
     return Miss(f"miss: {'; '.join(changes)}")
 
 
-def find_edits(before: Parts, after: Parts, loaded: Parts, digest: FileDigests) -> str:
+def find_edits(before: Parts, after: Parts, observed: Notes, given: Given) -> str:
     """What was changed while a step ran, whose parts were collected `before` and `after`.
 
-    The files that it `loaded` were read at some time in between; then they were what their digests
-    say. Where anything has changed, nobody knows which state the step has worked with.
+    What it `observed` was read at some time in between, and noted as it was then. Where anything
+    has changed, nobody knows which state the step has worked with.
     """
-    edits = _describe_changes(before, after) or [
-        f"file {path} changed" for path in loaded if digest(path) != loaded[path]
-    ]
-    return "; ".join(edits)
-
-
-def _find_changed_files(loaded: Mapping[str, str], digest: FileDigests) -> list[str]:
-    return [
-        f"file {path}, which the last run loaded, changed"
-        for path, before in loaded.items()
-        if digest(path) != before
-    ]
+    return "; ".join(_describe_changes(before, after) or given.describe_changes(observed))
 
 
 def _describe_changes(before: Parts, now: Parts) -> list[str]:
@@ -136,6 +124,7 @@ def collect_parts(
     parts = {
         "executor": node.executor_spec.class_path.rpartition("/")[2],
         "stoker": importlib.metadata.version("stoker"),
+        **_find_package_versions(plan),
         **_find_versions(plan.needs),
         **_collect_code_parts(node, plan, digest),
     }
@@ -151,6 +140,14 @@ def collect_parts(
     else:
         parts |= {f"data file {file}": digest(file) for file in files}
     return parts
+
+
+def _find_package_versions(plan: StepPlan) -> dict[str, str]:
+    """What is installed and the user's code imports; in another interpreter that is not known."""
+    if not plan.code_files or plan.needs.python:
+        return {}
+    found = find_package_versions(str(plan.user_file), import_paths())
+    return {f"version of {name}": version for name, version in found.items()}
 
 
 def _find_versions(needs: ProcessNeeds) -> dict[str, str]:

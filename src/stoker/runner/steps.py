@@ -6,8 +6,8 @@ outputs are given again; else a launcher runs the Task, and the execution is pub
 """
 
 import contextlib
+import functools
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from stoker.any_python.flags import flags_of_this_program
+from stoker.any_python.notes import read_journals
 from stoker.any_python.streams import open_missing_streams
 from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.components.importer import Importer
@@ -33,11 +34,13 @@ from stoker.metadata.records import ExecutionState
 from stoker.runner import cache
 from stoker.runner.console import Console
 from stoker.runner.damage import find_damage, refuse_damaged_inputs
+from stoker.runner.given import Given, Notes
 from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
 from stoker.runner.recorder import ExecutionRecorder
 from stoker.storage.file_digests import FileDigests
-from stoker.storage.locks import hold_dir, hold_run_lock, is_locked
+from stoker.storage.locks import empty_dir, hold_dir, hold_run_lock, is_locked
 from stoker.storage.root import Root
+from stoker.storage.scratch import hold_scratch
 from stoker.task import Failure, Outcome, ProcessNeeds, Task
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 20_000
 """How many characters of an error are shown and recorded."""
+_OBSERVED = "observed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +79,17 @@ def begin_run(
         launcher.prepare(dict.fromkeys(plan.needs for plan in plans.values()))
     from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
 
-    with Store(config) as store, hold_run_lock(root) as run_id:
+    with (
+        Store(config) as store,
+        hold_run_lock(root) as run_id,
+        hold_scratch(root, run_id) as temporary_dir,
+    ):
         steps = Steps(
             pipeline=pipeline,
             options=options,
             root=root,
             run_id=run_id,
+            temporary_dir=temporary_dir,
             store=store,
             launcher=launcher,
             console=console,
@@ -96,10 +105,7 @@ def begin_run(
             run_id,
             properties={"lock_file": root.run_lock(run_id), "root": root.path},
         )
-        try:
-            yield steps
-        finally:
-            shutil.rmtree(root.tmp_dir(run_id), ignore_errors=True)
+        yield steps
 
 
 def _check_writable(root: Root) -> None:
@@ -122,6 +128,7 @@ class Steps:
     options: RunOptions
     root: Root
     run_id: str
+    temporary_dir: str
     store: "Store"
     launcher: Launcher
     console: Console
@@ -282,7 +289,7 @@ class Steps:
             parts,
             self._find_past(node, newest=10, having={"cache_key": cache.make_key(parts)}),
             next(iter(self._find_past(node, newest=1)), None),
-            self.digest,
+            self._given,
         )
         if isinstance(decision, cache.Hit):
             outputs = self.store.outputs(decision.execution_id)
@@ -301,18 +308,32 @@ class Steps:
         )
         return [cache.Past.of(execution) for execution in reversed(executions)]
 
-    def _hold_checkpoints(
-        self, node: BaseComponent, parts: Mapping[str, str]
-    ) -> contextlib.AbstractContextManager[str]:
+    @functools.cached_property
+    def _given(self) -> Given:
+        """What there is to read besides, at the beginning: a step in this process may change it."""
+        return Given.to_this_program(self.root, self.digest)
+
+    @contextlib.contextmanager
+    def _hold_checkpoints(self, node: BaseComponent, parts: Mapping[str, str]) -> Iterator[str]:
         """Where a resumable step finds how far an earlier run of the same work was.
 
         While another run is at the same work, this one starts anew.
         """
         if not node.RESUMABLE:
-            return contextlib.nullcontext("")
+            yield ""
+            return
         same_work = self.root.checkpoint_dir(node.id, cache.make_work_key(node, parts))
         alone = os.path.join(self._tmp_dir(node), "checkpoints")
-        return hold_dir(same_work, otherwise=alone, fresh=self.options.fresh)
+        with hold_dir(same_work, otherwise=alone, fresh=self.options.fresh) as checkpoint_dir:
+            self._clear_other_work(node, checkpoint_dir)
+            yield checkpoint_dir
+
+    def _clear_other_work(self, node: Node, checkpoint_dir: str) -> None:
+        """Remove what an earlier run left that has read something else than this one would."""
+        notes = read_journals(os.path.join(checkpoint_dir, _OBSERVED))
+        if changes := self._given.describe_changes(notes):
+            self.console.step(f"{node.id} starts from the beginning: {'; '.join(changes)}")
+            empty_dir(checkpoint_dir)
 
     def _launch(
         self,
@@ -329,29 +350,30 @@ class Steps:
             task = self._make_task(node, plan, inputs, execution, checkpoint_dir)
             outcome = self.launcher.launch(task, self.console)
             outputs = self._take_outputs(node, task, outcome)
+            observed = read_journals(task.observed_dir)
             for check in node.checks:
                 task = replace(
                     task,
                     executor=check,
                     outputs=outputs,
+                    observed_dir="",
                     needs=plan.needs.at_home(),
                     workers=None,
                     retries=None,
                 )
                 checked = self.launcher.launch(task, self.console)
                 outputs = self._take_outputs(node, task, checked)
-            loaded = {"loaded_files": dict(outcome.loaded_files)}
             edited: Mapping[str, str] = {}
             if before := properties["cache_parts"]:
                 after = cache.collect_parts(node, plan, inputs, self.digest)
-                edited = self._note_edits(node, before, after, outcome)
-            execution.publish(outputs, {**loaded, **edited})
+                edited = self._note_edits(node, before, after, observed)
+            execution.publish(outputs, {"observed": observed, **edited})
 
     def _note_edits(
-        self, node: Node, before: cache.Parts, after: cache.Parts, outcome: Outcome
+        self, node: Node, before: cache.Parts, after: cache.Parts, observed: Notes
     ) -> dict[str, str]:
         """What to record of a step whose code or data changed while it ran: it is never reused."""
-        edits = cache.find_edits(before, after, outcome.loaded_files, self.digest)
+        edits = cache.find_edits(before, after, observed, self._given)
         if not edits:
             return {}
         self.console.step(f"{node.id}: later runs will not reuse this: while it ran, {edits}")
@@ -408,17 +430,26 @@ class Steps:
             parameters=plan.parameters,
             artifact_classes=plan.artifact_classes,
             tmp_dir=self._tmp_dir(node),
+            temporary_dir=self.temporary_dir,
             checkpoint_dir=checkpoint_dir,
             columns_dir=self.root.columns_dir,
             log_file=self._choose_log_file(node, execution),
             beam_pipeline_args=tuple(beam_pipeline_args),
             import_paths=self.import_paths,
+            observed_dir=self._choose_observed_dir(node, plan, checkpoint_dir),
+            given=self._given.values,
+            not_users=tuple(self._given.not_users),
             argv=tuple(sys.argv),
             flags=flags_of_this_program(),
             needs=plan.needs,
             workers=node.workers,
             retries=node.retries,
         )
+
+    def _choose_observed_dir(self, node: BaseComponent, plan: StepPlan, checkpoint_dir: str) -> str:
+        """Where a worker notes what the user's code reads: with the checkpoints, if it has any."""
+        is_ours = node.executor_spec.class_path.startswith("stoker.") and not plan.user_file
+        return "" if is_ours else os.path.join(checkpoint_dir or self._tmp_dir(node), _OBSERVED)
 
     def _tmp_dir(self, node: Node) -> str:
         return os.path.join(self.root.tmp_dir(self.run_id), node.id)

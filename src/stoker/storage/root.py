@@ -4,7 +4,7 @@
 <root>/<node>/<key>/<execution id>/     an output; a value is the file `value` in it
 <root>/.stoker/
     runs/<run id>.lock                  locked by a run that is alive
-    tmp/<run id>/                       what its steps need as long as they run
+    tmp/<digest of run id>/             what its steps need as long as they run
     logs/<node>/<execution id>.txt      what a step printed
     checkpoints/<node>/<digest>/        how far work was that has not ended
     columns/                            columns of examples that came without
@@ -12,6 +12,7 @@
     digests.json                        of files that no step made
 """
 
+import hashlib
 import os
 from dataclasses import dataclass
 
@@ -49,8 +50,9 @@ class Root:
         return os.path.join(self.runs_dir, f"{run_id}.lock")
 
     def tmp_dir(self, run_id: str) -> str:
-        """What the steps of a run may write and nobody needs afterwards."""
-        return os.path.join(self.own_dir, "tmp", run_id)
+        """What the steps of a run may write and nobody needs afterwards; its name is short."""
+        name = hashlib.sha256(run_id.encode()).hexdigest()[:8]
+        return os.path.join(self.own_dir, "tmp", name)
 
     def log_file(self, node_id: str, execution_id: int) -> str:
         """What a step printed."""

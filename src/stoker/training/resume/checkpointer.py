@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from stoker.any_python.modules import digest_file
 from stoker.data.seeds import set_entropy
 from stoker.errors import StokerError
 from stoker.training.resume.checkpoints import (
@@ -29,7 +28,6 @@ from stoker.training.resume.variables import (
     set_variables,
 )
 from stoker.training.stopping import is_stop_wanted
-from stoker.user_code.fingerprint import loaded_files
 
 SECONDS = "STOKER_CHECKPOINT_SECONDS"
 
@@ -69,17 +67,10 @@ class Checkpointer:
         return number, CheckpointStore(os.path.join(self._folder, f"{kind}-{number}"))
 
     def find(self, store: CheckpointStore) -> Checkpoint | None:
-        """The newest checkpoint of a store; that it is damaged, or of other code, is said."""
+        """The newest checkpoint of a store; that it is damaged is said."""
         found = store.newest()
-        if found is None:
-            if not store.is_empty():
-                self.say("warning", "starts from the beginning, since its checkpoints are damaged")
-            return None
-        loaded, then = loaded_files(), found.record["files"]
-        changed = [path for path in then if (loaded.get(path) or digest_file(path)) != then[path]]
-        if changed:
-            self.say("warning", f"starts from the beginning, since {changed[0]} has changed")
-            return None
+        if found is None and not store.is_empty():
+            self.say("warning", "starts from the beginning, since its checkpoints are damaged")
         return found
 
     def is_due(self) -> bool:
@@ -138,7 +129,6 @@ def _take_checkpoint(
     arrays: Arrays = read_variables(variables)
     record = {
         "time": datetime.now().isoformat(sep=" ", timespec="seconds"),
-        "files": loaded_files(),
         "random": as_plain(read_random_state(), arrays),
         **describe(arrays),
     }
