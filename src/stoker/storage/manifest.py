@@ -187,22 +187,29 @@ def _remember_times(manifest: Manifest, now: Manifest, path: str) -> None:
 
 def _read_files(tree: Tree, known: Iterable[FileEntry] = (), *, durable: bool = False) -> Manifest:
     """What is in the files of a tree; those that are `known` are read only if they changed."""
-    by_path = {entry.path: entry for entry in known}
+    there = set(tree.files)
+    entries = {
+        entry.path: entry
+        for entry in known
+        if entry.path in there and _has_same_times(os.path.join(tree.root, entry.path), entry)
+    }
 
     def read(name: str) -> FileEntry:
-        path = os.path.join(tree.root, name)
-        if before := by_path.get(name):
-            now = os.stat(path)
-            if (before.size, before.ctime_ns) == (now.st_size, now.st_ctime_ns):
-                return before
-        with open(path, "rb") as file:
+        with open(os.path.join(tree.root, name), "rb") as file:
             if durable:
                 os.fsync(file.fileno())
             now = os.fstat(file.fileno())  # what changes from here on has another time
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return FileEntry(name, now.st_size, digest, now.st_ctime_ns)
 
-    return Manifest(tuple(do_for_all(read, tree.files)), tree.empty_folders)
+    for entry in do_for_all(read, [name for name in tree.files if name not in entries]):
+        entries[entry.path] = entry
+    return Manifest(tuple(entries[name] for name in tree.files), tree.empty_folders)
+
+
+def _has_same_times(path: str, entry: FileEntry) -> bool:
+    now = os.stat(path)
+    return (entry.size, entry.ctime_ns) == (now.st_size, now.st_ctime_ns)
 
 
 def _on_one_line(path: str) -> str:

@@ -118,13 +118,15 @@ def _walk(uri: str, *, confined: bool) -> Iterator[tuple[str, str]]:
         elif place in way:
             yield path, "a link to a folder that it is in itself"
         else:
-            names = [name for name in os.listdir(path) if not _DELETED.fullmatch(name)]
-            if way and not names:
+            inside = [one for one in os.scandir(path) if not _DELETED.fullmatch(one.name)]
+            if way and not inside:
                 yield path, _EMPTY_FOLDER
             deeper = (*way, place)
-            todo += [
-                (os.path.join(path, name), os.path.join(place, name), deeper) for name in names
-            ]
+            for one in inside:
+                if one.is_file(follow_symlinks=False):
+                    yield one.path, _FILE
+                else:
+                    todo.append((one.path, os.path.join(place, one.name), deeper))
 
 
 def copy_tree(source: str, target: str) -> None:
