@@ -3,7 +3,7 @@
 
 import click
 
-from stoker.cli.lookup import find_execution, unknown_node
+from stoker.cli.lookup import find_execution, step_state, unknown_node
 from stoker.cli.options import json_option, with_store
 from stoker.cli.printing import print_answer
 from stoker.metadata.records import SKIPPED
@@ -24,17 +24,18 @@ def explain(store: Store, node: str, parts: bool, as_json: bool) -> int:
     explanation = str(execution.properties.get("cache_explanation", ""))
     key_parts = execution.properties.get("cache_parts")
     digests = key_parts if isinstance(key_parts, dict) else {}
+    state = step_state(store, execution)
     record = {
         "node": node,
         "execution": execution.id,
         "run": execution.run_id,
-        "state": execution.standing,
+        "state": state,
         "explanation": explanation,
         "parts": digests,
     }
     never = "steps of this kind are never cached"
     why = execution.properties.get(SKIPPED) or explanation or never
-    line = f"{node} ({execution.standing}, execution {execution.id}): {why}"
+    line = f"{node} ({state}, execution {execution.id}): {why}"
     rows = [(name, str(digest)) for name, digest in sorted(digests.items())]
     tables = [Table(columns=("part", "digest"), rows=rows)] if parts else []
     print_answer(record, line, *tables, as_json=as_json)

@@ -7,16 +7,16 @@ import click
 
 from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
-from stoker.metadata.records import MADE, Execution, PipelineRun
+from stoker.metadata.records import MADE, RUN_STATE, Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.locks import is_locked
 
 
 def find_run(store: Store, text: str) -> PipelineRun | None:
     """The run with this id or the only one that begins so; `last` is the newest."""
-    runs = store.runs()
     if text == "last":
-        return runs[0] if runs else None
+        return next(iter(store.runs(newest=1)), None)
+    runs = store.runs(begin=text)
     exact = [run for run in runs if run.run_id == text]
     begin_so = exact or [run for run in runs if run.run_id.startswith(text)]
     if len(begin_so) > 1:
@@ -26,10 +26,9 @@ def find_run(store: Store, text: str) -> PipelineRun | None:
 
 def find_execution(store: Store, node_id: str) -> Execution | None:
     """The newest execution of a step, in whichever pipeline of the store it is."""
-    pipelines = {run.pipeline_name for run in store.runs()}
     found = [
         execution
-        for name in pipelines
+        for name in store.pipelines()
         for execution in store.executions(pipeline_name=name, node_id=node_id, newest=1)
     ]
     return max(found, key=lambda one: one.id, default=None)
@@ -37,8 +36,11 @@ def find_execution(store: Store, node_id: str) -> Execution | None:
 
 def unknown_node(store: Store, node_id: str) -> click.UsageError:
     """What to raise for a name that stands for nothing: it lists the steps of the newest run."""
-    newest = store.runs()[:1]
-    known = [step.node_id for run in newest for step in store.executions(run_id=run.run_id)]
+    known = [
+        step.node_id
+        for run in store.runs(newest=1)
+        for step in store.executions(run_id=run.run_id, only=())
+    ]
     return click.UsageError(
         f"The store has no run, artifact or step {node_id!r}; the newest run has the steps "
         f"{', '.join(dict.fromkeys(known)) or '(none)'}."
@@ -64,15 +66,29 @@ def find_roots(store: Store) -> list[str]:
     return sorted(filter(os.path.isdir, named))
 
 
-def run_state(run: PipelineRun, executions: list[Execution]) -> str:
-    """Where a run stands, in one word."""
-    standings = {execution.standing for execution in executions}
-    for standing in ("failed", "canceled"):
-        if standing in standings:
-            return standing
+def run_state(run: PipelineRun) -> str:
+    """Where a run stands, in one word. Its end is recorded; while it lives, it holds its lock."""
+    recorded = run.properties.get(RUN_STATE)
+    if recorded not in (None, "running"):
+        return str(recorded)
     if is_locked(str(run.properties.get("lock_file", ""))):
         return "running"
-    return "died" if "running" in standings or not standings else "complete"
+    if recorded:
+        return "died"
+    # TFX, and Stoker before it recorded the end of runs, tell only how the steps ended.
+    for standing in ("failed", "canceled"):
+        if standing in run.standings:
+            return standing
+    return "died" if "running" in run.standings or not run.standings else "complete"
+
+
+def step_state(store: Store, execution: Execution) -> str:
+    """Where a step stands, in one word: one that its run did not live to end has died too."""
+    if execution.standing == "running":
+        runs = store.runs(begin=execution.run_id)
+        if any(run.run_id == execution.run_id and run_state(run) != "running" for run in runs):
+            return "died"
+    return execution.standing
 
 
 def find_maker(store: Store, artifact: Artifact) -> Execution | None:

@@ -8,6 +8,7 @@ import click
 from stoker.cli.lookup import run_state
 from stoker.cli.options import json_option, with_store
 from stoker.cli.printing import print_answer, readable_duration, readable_time
+from stoker.metadata.records import NUM_STEPS, PipelineRun
 from stoker.metadata.store import Store
 from stoker.views.table import Table
 
@@ -19,28 +20,26 @@ from stoker.views.table import Table
 @with_store
 def runs(store: Store, pipeline: str | None, number: int, as_json: bool) -> int:
     """List the runs of a PIPELINE, or of all, newest first."""
-    known = store.runs()
-    if pipeline and pipeline not in {run.pipeline_name for run in known}:
-        names = ", ".join(sorted({run.pipeline_name for run in known})) or "none"
+    if pipeline and pipeline not in (known := store.pipelines()):
+        names = ", ".join(known) or "none"
         raise click.UsageError(f"The store has no pipeline {pipeline!r}; it has {names}.")
-    wanted = [run for run in known if pipeline in (None, run.pipeline_name)][:number]
-    records: list[dict[str, Any]] = []
-    for run in wanted:
-        executions = store.executions(run_id=run.run_id)
-        ended_ms = max((execution.updated_ms for execution in executions), default=run.created_ms)
-        records.append(
-            {
-                "run": run.run_id,
-                "pipeline": run.pipeline_name,
-                "state": run_state(run, executions),
-                "steps": len(executions),
-                "cached": sum(step.state.name == "CACHED" for step in executions),
-                "started_ms": run.created_ms,
-                "took_ms": ended_ms - run.created_ms,
-            }
-        )
+    records = [_describe(run) for run in store.runs(pipeline, newest=number)]
     print_answer(records, _table(records), as_json=as_json)
     return 0
+
+
+def _describe(run: PipelineRun) -> dict[str, Any]:
+    num_steps = sum(run.standings.values())
+    return {
+        "run": run.run_id,
+        "pipeline": run.pipeline_name,
+        "state": run_state(run),
+        "steps": num_steps,
+        "steps_planned": run.properties.get(NUM_STEPS, num_steps),
+        "cached": run.standings.get("cached", 0),
+        "started_ms": run.created_ms,
+        "took_ms": run.updated_ms - run.created_ms,
+    }
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
@@ -48,10 +47,17 @@ def _table(records: list[dict[str, Any]]) -> Table:
         columns=("run", "pipeline", "state", "steps", "cached", "started", "took"),
         rows=[
             (
-                *(str(record[key]) for key in ("run", "pipeline", "state", "steps", "cached")),
+                *(str(record[key]) for key in ("run", "pipeline", "state")),
+                _count_steps(record),
+                str(record["cached"]),
                 readable_time(record["started_ms"]),
                 readable_duration(record["took_ms"]),
             )
             for record in records
         ],
     )
+
+
+def _count_steps(record: dict[str, Any]) -> str:
+    begun, planned = record["steps"], record["steps_planned"]
+    return str(begun) if begun == planned else f"{begun} of {planned}"

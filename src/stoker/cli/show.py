@@ -15,12 +15,13 @@ from stoker.cli.lookup import (
     find_maker,
     find_run,
     run_state,
+    step_state,
     unknown_node,
 )
 from stoker.cli.options import json_option, with_store
 from stoker.cli.printing import print_answer, print_line, readable_duration, readable_time
 from stoker.metadata.masking import mask_secrets
-from stoker.metadata.records import Execution, PipelineRun
+from stoker.metadata.records import SKIPPED, Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.files import show_path
 from stoker.storage.manifest import Manifest
@@ -75,15 +76,16 @@ def _describe(store: Store, what: str) -> _Answer:
 
 
 def _describe_run(store: Store, run: PipelineRun) -> _Answer:
-    executions = store.executions(run_id=run.run_id)
+    executions = store.executions(run_id=run.run_id, only=[SKIPPED])
+    outputs = store.outputs_of_run(run.run_id)
     steps = [
-        {**_step(execution), "outputs": _references(store.outputs(execution.id))}
+        {**_step(store, execution), "outputs": _references(outputs.get(execution.id, {}))}
         for execution in executions
     ]
     facts = {
         "run": run.run_id,
         "pipeline": run.pipeline_name,
-        "state": run_state(run, executions),
+        "state": run_state(run),
         "started": readable_time(run.created_ms),
         "root": str(run.properties.get("root", "")),
     }
@@ -100,11 +102,11 @@ def _step_rows(step: dict[str, Any]) -> list[tuple[str, ...]]:
     return [(*facts, first), *(("", "", "", line) for line in more)]
 
 
-def _step(execution: Execution) -> dict[str, Any]:
+def _step(store: Store, execution: Execution) -> dict[str, Any]:
     return {
         "node": execution.node_id,
         "execution": execution.id,
-        "state": execution.standing,
+        "state": step_state(store, execution),
         "started_ms": execution.created_ms,
         "took_ms": execution.updated_ms - execution.created_ms,
     }
@@ -131,7 +133,7 @@ def _reference_lines(references: dict[str, list[dict[str, Any]]]) -> list[str]:
 def _describe_execution(store: Store, execution: Execution) -> _Answer:
     parameters = {name: value for name, value in execution.properties.items() if name not in _OURS}
     record = {
-        **_step(execution),
+        **_step(store, execution),
         "pipeline": execution.pipeline_name,
         "run": execution.run_id,
         "type": execution.type_name,
@@ -165,7 +167,7 @@ def _describe_artifact(store: Store, artifact: Artifact) -> _Answer:
         "type": artifact.type_name,
         "uri": artifact.uri,
         "state": artifact.state.name.lower(),
-        "made_by": maker and _step(maker),
+        "made_by": maker and _step(store, maker),
         "properties": properties,
         "files": files,
         "preview": [table.to_record() for table in tables],

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows become records: whatever a query for ids names is read with one statement per table."""
+"""Rows become records: a query for ids is asked once, and what it names is read table by table."""
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Column, Connection, Row, Select, Table, func, select
 
 from stoker.artifacts import (
     STANDARD_TYPES,
@@ -15,10 +15,18 @@ from stoker.artifacts import (
     State,
     artifact_class,
 )
+from stoker.metadata import queries
 from stoker.metadata import schema as db
 from stoker.metadata.queries import NODE, PIPELINE, RUN, Ids
-from stoker.metadata.records import Event, EventType, Execution, ExecutionState, PipelineRun
-from stoker.metadata.schema import TypeKind
+from stoker.metadata.records import (
+    SKIPPED,
+    Event,
+    EventType,
+    Execution,
+    ExecutionState,
+    PipelineRun,
+    describe_standing,
+)
 from stoker.metadata.values import COLUMNS, decode
 
 ERROR = "__error__"
@@ -27,18 +35,30 @@ NAME = "name"
 """Where TFX keeps an artifact's name; in MLMD's own column it would have to be unique."""
 
 _ByName = dict[str, PropertyValue]
+_MANY_IDS = 10_000
+"""As many as one statement of any database takes."""
+
+
+def _ask(connection: Connection, wanted: Ids) -> list[int]:
+    """The ids that a query names, in ascending order."""
+    return sorted(set(connection.scalars(wanted)))
+
+
+def _rows(
+    connection: Connection, statement: Select[Any], column: Column[Any], ids: Sequence[int]
+) -> Iterator[Row[Any]]:
+    """The rows of a statement where a column is one of the ids."""
+    for start in range(0, len(ids), _MANY_IDS):
+        few = ids[start : start + _MANY_IDS]
+        yield from connection.execute(statement.where(column.in_(few)))
 
 
 def artifacts(connection: Connection, wanted: Ids) -> list[Artifact]:
     """Artifacts, oldest first, each an instance of its standard class or of one made up for it."""
-    table = db.artifact
-    found = connection.execute(
-        select(table, db.type_.c.name.label("type_name"))
-        .join(db.type_, db.type_.c.id == table.c.type_id)
-        .where(table.c.id.in_(wanted))
-        .order_by(table.c.create_time_since_epoch, table.c.id)
-    ).all()
-    typed, custom = _properties(connection, db.artifact_property, wanted)
+    table, ids = db.artifact, _ask(connection, wanted)
+    rows = _rows(connection, _with_type(table), table.c.id, ids)
+    found = sorted(rows, key=lambda row: (row.create_time_since_epoch, row.id))
+    typed, custom = _properties(connection, db.artifact_property, ids)
     types = {row.type_id: row.type_name for row in found}
     classes = {
         type_id: STANDARD_TYPES.get(name)
@@ -68,17 +88,16 @@ def declared_properties(connection: Connection, type_id: int) -> dict[str, Prope
     return {name: PropertyType(kind) for name, kind in found}
 
 
-def executions(connection: Connection, wanted: Ids) -> list[Execution]:
-    """Executions, oldest first."""
-    table = db.execution
-    found = connection.execute(
-        select(table, db.type_.c.name.label("type_name"))
-        .join(db.type_, db.type_.c.id == table.c.type_id)
-        .where(table.c.id.in_(wanted))
-        .order_by(table.c.id)
-    ).all()
-    typed, custom = _properties(connection, db.execution_property, wanted)
-    contexts = _contexts(connection, wanted)
+def executions(
+    connection: Connection, wanted: Ids, only: Collection[str] | None = None
+) -> list[Execution]:
+    """Executions, oldest first; of their properties, `only` those with these names."""
+    table, ids = db.execution, _ask(connection, wanted)
+    found = sorted(
+        _rows(connection, _with_type(table), table.c.id, ids), key=lambda row: int(row.id)
+    )
+    typed, custom = _properties(connection, db.execution_property, ids, only)
+    contexts = _contexts(connection, ids)
     return [
         Execution(
             id=row.id,
@@ -94,17 +113,23 @@ def executions(connection: Connection, wanted: Ids) -> list[Execution]:
     ]
 
 
-def _contexts(connection: Connection, wanted: Ids) -> dict[int, dict[str, str]]:
+def _with_type(table: Table) -> Select[Any]:
+    """The rows of a table, each with the name of its type."""
+    name = db.type_.c.name.label("type_name")
+    return select(table, name).join(db.type_, db.type_.c.id == table.c.type_id)
+
+
+def _contexts(connection: Connection, executions: Sequence[int]) -> dict[int, dict[str, str]]:
     """The names of the contexts of each execution, by the type of the context."""
-    found = connection.execute(
-        select(db.association.c.execution_id, db.type_.c.name, db.context.c.name)
-        .join(db.context, db.context.c.id == db.association.c.context_id)
+    link = db.association
+    statement = (
+        select(link.c.execution_id, db.type_.c.name.label("type_name"), db.context.c.name)
+        .join(db.context, db.context.c.id == link.c.context_id)
         .join(db.type_, db.type_.c.id == db.context.c.type_id)
-        .where(db.association.c.execution_id.in_(wanted))
     )
     contexts: dict[int, dict[str, str]] = defaultdict(dict)
-    for execution_id, type_name, name in found:
-        contexts[execution_id][type_name] = name
+    for row in _rows(connection, statement, link.c.execution_id, executions):
+        contexts[row.execution_id][row.type_name] = row.name
     return contexts
 
 
@@ -119,13 +144,12 @@ def _where(contexts: Mapping[str, str]) -> dict[str, str]:
 
 def events(connection: Connection, wanted: Ids) -> list[Event]:
     """Events, in the order in which they were written."""
-    path = db.event_path
+    table, path, ids = db.event, db.event_path, _ask(connection, wanted)
     paths: dict[int, list[str | int]] = defaultdict(list)
-    steps = select(path).where(path.c.event_id.in_(wanted)).order_by(path.c.event_id, path.c.rowid)
-    for step in connection.execute(steps):
+    steps = select(path).order_by(path.c.event_id, path.c.rowid)
+    for step in _rows(connection, steps, path.c.event_id, ids):
         paths[step.event_id].append(step.step_index if step.is_index_step else step.step_key)
-    table = db.event
-    found = connection.execute(select(table).where(table.c.id.in_(wanted)).order_by(table.c.id))
+    found = _rows(connection, select(table).order_by(table.c.id), table.c.id, ids)
     return [
         Event(
             artifact_id=row.artifact_id,
@@ -138,66 +162,84 @@ def events(connection: Connection, wanted: Ids) -> list[Event]:
     ]
 
 
-def runs(connection: Connection) -> list[PipelineRun]:
-    """All runs, newest first."""
-    context = db.context
-    named = db.type_.c.type_kind == TypeKind.CONTEXT, db.type_.c.name == RUN
-    of_type = context.c.type_id.in_(select(db.type_.c.id).where(*named))
-    pipelines = _pipelines(connection)
-    wanted = select(context.c.id).where(of_type)
-    typed, custom = _properties(connection, db.context_property, wanted)
-    newest_first = context.c.create_time_since_epoch.desc(), context.c.id.desc()
+def runs(connection: Connection, wanted: Ids) -> list[PipelineRun]:
+    """Runs, newest first."""
+    table, ids = db.context, _ask(connection, wanted)
+    rows = _rows(connection, select(table), table.c.id, ids)
+    found = sorted(rows, key=lambda row: (row.create_time_since_epoch, row.id), reverse=True)
+    typed, custom = _properties(connection, db.context_property, ids)
+    pipelines = _pipelines(connection, ids)
+    standings, changed_ms = _standings(connection, ids)
     return [
         PipelineRun(
             run_id=row.name,
             pipeline_name=pipelines.get(row.id, ""),
             properties={**typed[row.id], **custom[row.id]},
+            standings=standings[row.id],
             created_ms=row.create_time_since_epoch,
-            updated_ms=row.last_update_time_since_epoch,
+            updated_ms=max(row.last_update_time_since_epoch, changed_ms[row.id]),
         )
-        for row in connection.execute(select(context).where(of_type).order_by(*newest_first))
+        for row in found
     ]
 
 
-def _pipelines(connection: Connection) -> dict[int, str]:
+def _standings(
+    connection: Connection, runs: Sequence[int]
+) -> tuple[dict[int, Counter[str]], dict[int, int]]:
+    """How many executions of each run stand where, and when the last of them changed."""
+    link, execution, told = db.association, db.execution, db.execution_property
+    why = (told.c.execution_id == execution.c.id) & (told.c.name == SKIPPED)
+    groups = link.c.context_id, execution.c.last_known_state, told.c.name
+    statement = (
+        select(*groups, func.count(), func.max(execution.c.last_update_time_since_epoch))
+        .select_from(link)
+        .join(execution, execution.c.id == link.c.execution_id)
+        .outerjoin(told, why)
+        .group_by(*groups)
+    )
+    standings: dict[int, Counter[str]] = defaultdict(Counter)
+    changed_ms: dict[int, int] = defaultdict(int)
+    for run, state, skipped, number, last_ms in map(
+        tuple, _rows(connection, statement, link.c.context_id, runs)
+    ):
+        word = describe_standing(ExecutionState(state or 0), skipped=skipped is not None)
+        standings[run][word] += number
+        changed_ms[run] = max(changed_ms[run], last_ms)
+    return standings, changed_ms
+
+
+def _pipelines(connection: Connection, runs: Sequence[int]) -> dict[int, str]:
     """The pipeline of each run's context: its parent, or in TFX's stores its executions'."""
-    pipeline = (
-        select(db.context.c.id, db.context.c.name)
-        .join(db.type_, db.type_.c.id == db.context.c.type_id)
-        .where(db.type_.c.type_kind == TypeKind.CONTEXT, db.type_.c.name == PIPELINE)
-        .subquery()
+    pipeline, parent = db.context, db.parent_context
+    of_parent = (
+        queries.contexts(PIPELINE)
+        .join(parent, parent.c.parent_context_id == pipeline.c.id)
+        .with_only_columns(parent.c.context_id, pipeline.c.name)
     )
-    parent = db.parent_context
-    of_parent = select(parent.c.context_id, pipeline.c.name).join(
-        pipeline, pipeline.c.id == parent.c.parent_context_id
-    )
+    found = dict(map(tuple, _rows(connection, of_parent, parent.c.context_id, runs)))
     ours, theirs = db.association.alias("ours"), db.association.alias("theirs")
     of_executions = (
-        select(ours.c.context_id, pipeline.c.name)
-        .join(theirs, theirs.c.execution_id == ours.c.execution_id)
-        .join(pipeline, pipeline.c.id == theirs.c.context_id)
-        .where(ours.c.context_id.not_in(select(parent.c.context_id)))
+        queries.contexts(PIPELINE)
+        .join(theirs, theirs.c.context_id == pipeline.c.id)
+        .join(ours, ours.c.execution_id == theirs.c.execution_id)
+        .with_only_columns(ours.c.context_id, pipeline.c.name)
         .distinct()
     )
-    return {
-        context_id: name
-        for query in (of_executions, of_parent)
-        for context_id, name in connection.execute(query)
-    }
+    orphans = [run for run in runs if run not in found]
+    return found | dict(map(tuple, _rows(connection, of_executions, ours.c.context_id, orphans)))
 
 
 def _properties(
-    connection: Connection, table: Table, owners: Ids
+    connection: Connection, table: Table, owners: Sequence[int], only: Collection[str] | None = None
 ) -> tuple[dict[int, _ByName], dict[int, _ByName]]:
     """The declared and the custom properties of many rows, by the row's id."""
     owner = table.columns[0]
-    found = connection.execute(
-        select(
-            owner, table.c.is_custom_property, table.c.name, *(table.c[name] for name in COLUMNS)
-        ).where(owner.in_(owners))
-    )
+    values = (table.c[name] for name in COLUMNS)
+    statement = select(owner, table.c.is_custom_property, table.c.name, *values)
+    if only is not None:
+        statement = statement.where(table.c.name.in_(only))
     typed: dict[int, _ByName] = defaultdict(dict)
     custom: dict[int, _ByName] = defaultdict(dict)
-    for row in found:
+    for row in _rows(connection, statement, owner, owners):
         (custom if row.is_custom_property else typed)[row[0]][row.name] = decode(row)
     return typed, custom

@@ -45,36 +45,90 @@ def executions(
         raise ValueError(
             f"The node {node_id!r} is known only within its pipeline: give pipeline_name too."
         )
-    wanted = select(db.execution.c.id)
-    for type_name, name in (
-        (RUN, run_id),
-        (NODE, None if node_id is None else f"{pipeline_name}.{node_id}"),
-        (PIPELINE, pipeline_name),
-    ):
-        if name is not None:
-            wanted = wanted.where(db.execution.c.id.in_(_members(type_name, name)))
+    named = {
+        RUN: run_id,
+        NODE: None if node_id is None else f"{pipeline_name}.{node_id}",
+        PIPELINE: pipeline_name,
+    }
+    table = db.execution
+    wanted = select(table.c.id)
+    narrowest_first = [
+        *(_holders(name, text) for name, text in (having or {}).items()),
+        *(_members(type_name, name) for type_name, name in named.items() if name is not None),
+    ]
+    # The first gives the candidates, and the others are asked about each of them: for the newest
+    # of a node, the long past of its pipeline is not read.
+    for among in narrowest_first[:1]:
+        wanted = wanted.where(table.c.id.in_(among))
+    for among in narrowest_first[1:]:
+        (member,) = among.selected_columns
+        wanted = wanted.where(among.where(member == table.c.id).exists())
     if states is not None:
-        wanted = wanted.where(db.execution.c.last_known_state.in_(states))
-    properties = db.execution_property.c
-    for name, text in (having or {}).items():
-        holders = select(properties.execution_id).where(
-            properties.name == name, properties.string_value == text
-        )
-        wanted = wanted.where(db.execution.c.id.in_(holders))
+        wanted = wanted.where(table.c.last_known_state.in_(states))
     if newest is not None:
-        wanted = wanted.order_by(db.execution.c.id.desc()).limit(newest)
+        wanted = wanted.order_by(table.c.id.desc()).limit(newest)
     return wanted
+
+
+def _holders(name: str, text: str) -> Ids:
+    """The executions with this text in a custom property; all three columns are MLMD's index."""
+    table = db.execution_property
+    return select(table.c.execution_id).where(
+        table.c.name == name, table.c.is_custom_property.is_(True), table.c.string_value == text
+    )
 
 
 def _members(type_name: str, name: str) -> Ids:
     """The executions in one context."""
-    context = (
+    context = contexts(type_name).where(db.context.c.name == name)
+    return select(db.association.c.execution_id).where(db.association.c.context_id.in_(context))
+
+
+def contexts(type_name: str) -> Ids:
+    """The contexts of one type."""
+    of_type = db.type_.c.type_kind == TypeKind.CONTEXT, db.type_.c.name == type_name
+    return (
         select(db.context.c.id)
         .join(db.type_, db.type_.c.id == db.context.c.type_id)
-        .where(db.type_.c.type_kind == TypeKind.CONTEXT, db.type_.c.name == type_name)
-        .where(db.context.c.name == name)
+        .where(*of_type)
     )
-    return select(db.association.c.execution_id).where(db.association.c.context_id.in_(context))
+
+
+def runs(pipeline_name: str | None = None, begin: str = "", newest: int | None = None) -> Ids:
+    """The contexts of runs, of one pipeline or of all, whose ids begin so."""
+    table = db.context
+    wanted = contexts(RUN)
+    if pipeline_name is not None:
+        wanted = wanted.where(_is_run_of(pipeline_name))
+    if begin:
+        wanted = wanted.where(table.c.name.startswith(begin, autoescape=True))
+    if newest is not None:
+        newest_first = table.c.create_time_since_epoch.desc(), table.c.id.desc()
+        wanted = wanted.order_by(*newest_first).limit(newest)
+    return wanted
+
+
+def runs_of(executions: Collection[int]) -> Ids:
+    """The contexts of the runs that some executions are in."""
+    link = db.association
+    within = select(link.c.context_id).where(link.c.execution_id.in_(executions))
+    return contexts(RUN).where(db.context.c.id.in_(within))
+
+
+def _is_run_of(pipeline_name: str) -> ColumnElement[bool]:
+    """A run is below its pipeline; in TFX's stores only its executions are in both contexts."""
+    pipeline = contexts(PIPELINE).where(db.context.c.name == pipeline_name).correlate(None)
+    parent, ours = db.parent_context, db.association.alias("ours")
+    theirs = db.association.alias("theirs")
+    below = select(parent).where(parent.c.context_id == db.context.c.id)
+    shared = (
+        select(ours)
+        .join(theirs, theirs.c.execution_id == ours.c.execution_id)
+        .where(ours.c.context_id == db.context.c.id, theirs.c.context_id.in_(pipeline))
+    )
+    return below.where(parent.c.parent_context_id.in_(pipeline)).exists() | (
+        ~below.exists() & shared.exists()
+    )
 
 
 def artifacts(
@@ -106,15 +160,15 @@ def artifacts(
     return wanted.where(table.c.id.in_(written))
 
 
-def events_of(execution_id: int, types: Collection[EventType] | None = None) -> Ids:
-    """The events of one execution."""
-    wanted = select(db.event.c.id).where(db.event.c.execution_id == execution_id)
+def events_of(executions: Ids | Collection[int], types: Collection[EventType] | None = None) -> Ids:
+    """The events of some executions."""
+    wanted = select(db.event.c.id).where(db.event.c.execution_id.in_(executions))
     return wanted if types is None else wanted.where(db.event.c.type.in_(types))
 
 
 def pending_outputs(execution_id: int) -> Ids:
     """The artifacts that one execution has promised and not yet published."""
-    events = events_of(execution_id, (EventType.PENDING_OUTPUT,))
+    events = events_of([execution_id], (EventType.PENDING_OUTPUT,))
     return events.with_only_columns(db.event.c.artifact_id)
 
 

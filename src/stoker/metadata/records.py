@@ -11,6 +11,12 @@ from stoker.artifacts import Artifact, PropertyValue
 SKIPPED = "skipped"
 """The property of an execution that a condition has canceled: why."""
 
+RUN_STATE = "state"
+"""The property of a run that says how it ended; until then, that it is `running`."""
+NUM_STEPS = "num_steps"
+"""The property of a run that says how many steps it was to have."""
+RunEnd = Literal["complete", "failed", "canceled"]
+
 BaseType = Literal["TRAIN", "TRANSFORM", "PROCESS", "EVALUATE", "DEPLOY"]
 
 
@@ -64,7 +70,12 @@ class Execution:
     @property
     def standing(self) -> str:
         """Where it stands, in one word."""
-        return SKIPPED if SKIPPED in self.properties else self.state.name.lower()
+        return describe_standing(self.state, skipped=SKIPPED in self.properties)
+
+
+def describe_standing(state: ExecutionState, *, skipped: bool) -> str:
+    """Where an execution stands, in one word."""
+    return SKIPPED if skipped else state.name.lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +85,11 @@ class PipelineRun:
     run_id: str
     pipeline_name: str
     properties: Mapping[str, PropertyValue]
+    standings: Mapping[str, int]
+    """How many of its executions stand where."""
     created_ms: int
     updated_ms: int
+    """When it, or the last of its executions, was recorded or changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 
     begin_run ─▶ begin_execution ─┬─▶ publish            artifacts LIVE, execution COMPLETE
                                   └─▶ close_execution    artifacts ABANDONED, execution FAILED
+              ─▶ the next one … ─▶ end_run
 
 Types, contexts and paths have TFX's names: a `pipeline`, its `pipeline_run`s, and a `node` named
 `<pipeline>.<node>`.
@@ -21,6 +22,7 @@ from stoker.metadata.database import Database
 from stoker.metadata.queries import NODE, PIPELINE, RUN
 from stoker.metadata.records import (
     MADE,
+    RUN_STATE,
     USED,
     BaseType,
     Event,
@@ -29,6 +31,7 @@ from stoker.metadata.records import (
     ExecutionState,
     Lineage,
     PipelineRun,
+    RunEnd,
 )
 from stoker.metadata.write import Properties
 
@@ -64,6 +67,13 @@ class Store:
         with self._database.connect_to_write() as connection:
             run = write.add_run(connection, pipeline_name, run_id)
             write.add_properties(connection, db.context_property, run, properties)
+
+    def end_run(self, pipeline_name: str, run_id: str, state: RunEnd) -> None:
+        """Record how a run ended."""
+        with self._database.connect_to_write() as connection:
+            run = write.add_run(connection, pipeline_name, run_id)
+            write.add_properties(connection, db.context_property, run, {RUN_STATE: state})
+            write.touch_context(connection, run)
 
     def begin_execution(
         self,
@@ -210,33 +220,43 @@ class Store:
         states: Collection[ExecutionState] | None = None,
         having: Mapping[str, str] | None = None,
         newest: int | None = None,
+        only: Collection[str] | None = None,
     ) -> list[Execution]:
         """The executions that fit, oldest first; `newest` keeps only the last few of them.
 
-        `having` asks for properties that are text, by name.
+        `having` asks for properties that are text, by name. With `only`, they have no properties
+        but those with these names, and are there sooner.
         """
         wanted = queries.executions(pipeline_name, run_id, node_id, states, having, newest)
         with self._database.connect_to_read() as connection:
-            return load.executions(connection, wanted)
+            return load.executions(connection, wanted, only)
 
-    def runs(self, pipeline_name: str | None = None) -> list[PipelineRun]:
-        """The runs of one pipeline, or of all, newest first."""
+    def pipelines(self) -> list[str]:
+        """The names of all pipelines."""
+        named = queries.contexts(PIPELINE).with_only_columns(db.context.c.name)
         with self._database.connect_to_read() as connection:
-            runs = load.runs(connection)
-        return [run for run in runs if pipeline_name in (None, run.pipeline_name)]
+            return sorted(connection.scalars(named))
+
+    def runs(
+        self, pipeline_name: str | None = None, *, begin: str = "", newest: int | None = None
+    ) -> list[PipelineRun]:
+        """The runs of one pipeline, or of all, newest first; those whose ids begin so."""
+        with self._database.connect_to_read() as connection:
+            return load.runs(connection, queries.runs(pipeline_name, begin, newest))
 
     def find_unfinished(self, pipeline_name: str) -> list[tuple[Execution, PipelineRun]]:
         """The executions of a pipeline that are RUNNING, each with its run."""
-        running = self.executions(pipeline_name=pipeline_name, states=(ExecutionState.RUNNING,))
-        if not running:
-            return []
-        runs = {run.run_id: run for run in self.runs(pipeline_name)}
+        wanted = queries.executions(pipeline_name, states=(ExecutionState.RUNNING,))
+        with self._database.connect_to_read() as connection:
+            running = load.executions(connection, wanted)
+            found = load.runs(connection, queries.runs_of([one.id for one in running]))
+        runs = {run.run_id: run for run in found}
         return [(one, runs[one.run_id]) for one in running if one.run_id in runs]
 
     def events(self, execution_id: int) -> list[Event]:
         """What one execution read and wrote, in the order in which it was recorded."""
         with self._database.connect_to_read() as connection:
-            return load.events(connection, queries.events_of(execution_id))
+            return load.events(connection, queries.events_of([execution_id]))
 
     def inputs(self, execution_id: int) -> dict[str, list[Artifact]]:
         """The artifacts that an execution was given, by key."""
@@ -250,16 +270,26 @@ class Store:
         self, execution_id: int, types: Collection[EventType]
     ) -> dict[str, list[Artifact]]:
         """The artifacts of one execution's events of these types, by key."""
-        wanted = queries.events_of(execution_id, types)
+        return self._by_key(queries.events_of([execution_id], types)).get(execution_id, {})
+
+    def outputs_of_run(self, run_id: str) -> dict[int, dict[str, list[Artifact]]]:
+        """The artifacts that the executions of a run published, by execution and key."""
+        return self._by_key(queries.events_of(queries.executions(run_id=run_id), _WRITTEN))
+
+    def _by_key(self, wanted: queries.Ids) -> dict[int, dict[str, list[Artifact]]]:
+        """The artifacts of some events, by execution and key."""
         with self._database.connect_to_read() as connection:
             events = load.events(connection, wanted)
             touched = load.artifacts(connection, wanted.with_only_columns(db.event.c.artifact_id))
         artifacts = {artifact.id: artifact for artifact in touched}
-        places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        places: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         for event in events:
             for key, index in event.places():
-                places[key].append((index, event.artifact_id))
-        return {key: [artifacts[id_] for _, id_ in sorted(found)] for key, found in places.items()}
+                places[event.execution_id, key].append((index, event.artifact_id))
+        by_key: dict[int, dict[str, list[Artifact]]] = defaultdict(dict)
+        for (execution_id, key), found in places.items():
+            by_key[execution_id][key] = [artifacts[id_] for _, id_ in sorted(found)]
+        return by_key
 
     def lineage(
         self, artifact_id: int, direction: Literal["upstream", "downstream"] = "upstream"

@@ -133,6 +133,13 @@ def add_run(connection: Connection, pipeline_name: str, run_id: str) -> int:
     return run
 
 
+def touch_context(connection: Connection, context: int) -> None:
+    """Say that a context has changed now."""
+    table = db.context
+    changed = update(table).where(table.c.id == context)
+    connection.execute(changed.values(last_update_time_since_epoch=_now_ms()))
+
+
 def add_links(
     connection: Connection, table: Table, contexts: Iterable[int], members: Collection[int]
 ) -> None:

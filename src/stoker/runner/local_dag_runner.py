@@ -114,9 +114,8 @@ def run_step(
         raise_on_sigterm(),
         contextlib.closing(launcher),
         contextlib.closing(console),
-        begin_run(pipeline, RunOptions(fresh=fresh), launcher, console) as steps,
+        begin_run(pipeline, RunOptions(fresh=fresh), launcher, console, alone=True) as steps,
     ):
-        steps.alone = True
         steps.published.update(before)
         steps.skipped.update(skipped)
         steps.run(node)

@@ -110,14 +110,12 @@ class ExecutionRecorder:
             stopped = isinstance(error, KeyboardInterrupt)
             # The user's own traceback, where there is one, and what the runner says about it.
             texts = (getattr(error, "traceback", ""), str(error) or "Stopped by the user.")
-            try:
+            with add_note_if_unrecorded(error):  # the next run will close it
                 self.store.close_execution(
                     self.id,
                     ExecutionState.CANCELED if stopped else ExecutionState.FAILED,
                     self.secrets.mask("\n".join(filter(None, texts))),
                 )
-            except StoreError as unrecorded:  # the next run will close it
-                error.add_note(f"This could not be recorded: {unrecorded}")
             raise
 
     def _find_free_id(self) -> int:
@@ -140,3 +138,12 @@ class ExecutionRecorder:
         is_value = isinstance(artifact, ValueArtifact)
         artifact.uri = self.root.output_uri(self.node.id, key, execution_id, is_value=is_value)
         return artifact
+
+
+@contextlib.contextmanager
+def add_note_if_unrecorded(error: BaseException) -> Iterator[None]:
+    """Let an error be told, even if the store cannot keep it."""
+    try:
+        yield
+    except StoreError as unrecorded:
+        error.add_note(f"This could not be recorded: {unrecorded}")

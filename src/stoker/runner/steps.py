@@ -30,13 +30,13 @@ from stoker.errors import StepFailed, StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.step_log import StepLog
 from stoker.metadata.masking import environment, find_secrets, mask_secrets
-from stoker.metadata.records import ExecutionState
+from stoker.metadata.records import NUM_STEPS, RUN_STATE, ExecutionState, RunEnd
 from stoker.runner import cache
 from stoker.runner.console import Console
 from stoker.runner.damage import find_damage, refuse_damaged_inputs
 from stoker.runner.given import Given, Notes
 from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
-from stoker.runner.recorder import ExecutionRecorder
+from stoker.runner.recorder import ExecutionRecorder, add_note_if_unrecorded
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.locks import empty_dir, hold_dir, hold_run_lock, is_locked
 from stoker.storage.root import Root
@@ -65,9 +65,17 @@ class RunOptions:
 
 @contextlib.contextmanager
 def begin_run(
-    pipeline: Pipeline, options: RunOptions, launcher: Launcher, console: Console
+    pipeline: Pipeline,
+    options: RunOptions,
+    launcher: Launcher,
+    console: Console,
+    *,
+    alone: bool = False,
 ) -> Iterator["Steps"]:
-    """A run that is recorded and holds its lock, for its steps to be run inside."""
+    """A run that is recorded and holds its lock, for its steps to be run inside.
+
+    Where a step is to run `alone`, those before it have had runs of their own.
+    """
     open_missing_streams()
     given = dict(options.parameters)
     root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
@@ -96,6 +104,7 @@ def begin_run(
             plans=plans,
             import_paths=import_paths(),
             digest=FileDigests(root.digests_file),
+            alone=alone,
         )
         parameters = [plan.parameters for plan in plans.values()]
         steps.keep_secret(environment(), sys.argv, given, parameters, pipeline.beam_pipeline_args)
@@ -103,9 +112,29 @@ def begin_run(
         store.begin_run(
             pipeline.pipeline_name,
             run_id,
-            properties={"lock_file": root.run_lock(run_id), "root": root.path},
+            properties={
+                "lock_file": root.run_lock(run_id),
+                "root": root.path,
+                NUM_STEPS: 1 if alone else len(pipeline.components),
+                RUN_STATE: "running",
+            },
         )
-        yield steps
+        with _record_end(steps):
+            yield steps
+
+
+@contextlib.contextmanager
+def _record_end(steps: "Steps") -> Iterator[None]:
+    """Record how a run ends; the store goes on calling one that is killed `running`."""
+    name, run_id = steps.pipeline.pipeline_name, steps.run_id
+    try:
+        yield
+    except BaseException as error:
+        end: RunEnd = "canceled" if isinstance(error, KeyboardInterrupt) else "failed"
+        with add_note_if_unrecorded(error):
+            steps.store.end_run(name, run_id, end)
+        raise
+    steps.store.end_run(name, run_id, "complete")
 
 
 def _check_writable(root: Root) -> None:
@@ -138,7 +167,6 @@ class Steps:
     published: dict[str, ArtifactMap] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     alone: bool = False
-    """Whether only one step is run, those before it having had runs of their own."""
 
     def keep_secret(self, *values: Any) -> None:
         """Let nothing that the run prints or records quote the secrets in these values."""
