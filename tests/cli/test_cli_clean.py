@@ -62,7 +62,7 @@ def test_drafts_of_manifests_go_when_no_run_can_be_writing_them(stoker, root, ru
 
 def test_checkpoints_go_when_no_run_is_at_the_work(stoker, root, run):
     checkpoints = root / ".stoker" / "checkpoints" / "Trainer" / "0123456789abcdef"
-    with hold_dir(str(checkpoints), otherwise=""):
+    with hold_dir(str(checkpoints), otherwise=str(root / "alone")):
         assert checkpoints not in removed(stoker)
     checkpoints.mkdir()  # as a run that was stopped leaves it
     assert checkpoints in removed(stoker)

@@ -70,6 +70,10 @@ def versions_in(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
+def names_in(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
 @pytest.fixture
 def base(tmp_path) -> Path:
     return tmp_path / "served"
@@ -236,7 +240,7 @@ def test_a_push_that_is_killed_changes_nothing_and_the_next_one_cleans_up(base, 
     assert files_below(base / str(first)) == files_below(small)
     second = push(str(large), str(base))
     assert files_below(base / str(second)) == files_below(large)
-    assert sorted(entry.name for entry in base.iterdir()) == [".last_push", str(first), str(second)]
+    assert names_in(base) == [".last_push", ".push_lock", str(first), str(second)]
 
 
 def test_a_push_that_fails_leaves_nothing_behind(base, tmp_path):
@@ -247,7 +251,7 @@ def test_a_push_that_fails_leaves_nothing_behind(base, tmp_path):
     with pytest.raises(UnfitFile, match="zzz is a link to nothing"):
         push(str(model), str(base))
 
-    assert sorted(entry.name for entry in base.iterdir()) == [".last_push", str(first)]
+    assert names_in(base) == [".last_push", ".push_lock", str(first)]
 
 
 def test_a_copy_that_is_not_what_was_published_is_not_pushed(base, tmp_path):
@@ -259,7 +263,7 @@ def test_a_copy_that_is_not_what_was_published_is_not_pushed(base, tmp_path):
     with pytest.raises(ModelRejected, match="not pushed: variables/file-0: changed"):
         push(str(model), str(base), published)
 
-    assert sorted(entry.name for entry in base.iterdir()) == [".last_push", str(first)]
+    assert names_in(base) == [".last_push", ".push_lock", str(first)]
 
 
 def test_a_pipeline_pushes_to_the_folder_that_is_named_when_it_runs(base, tmp_path, model):

@@ -109,6 +109,6 @@ def test_stoker_run_can_make_any_run_a_fresh_one(work):
 
 def test_two_runs_of_the_same_work_at_once_do_not_share_it(work):
     (directory,) = work.directories
-    with hold_dir(str(directory), otherwise=""):
+    with hold_dir(str(directory), otherwise=str(work.folder / "alone")):
         assert work.run() is False
         assert (directory / "mark").exists()

@@ -34,14 +34,6 @@ def test_what_stops_the_writing_leaves_the_file_as_it_was(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_the_first_to_write_wins_where_nothing_is_replaced(tmp_path):
-    path = tmp_path / "seed"
-    write(path, b"1", replace=False)
-    with pytest.raises(FileExistsError):
-        write(path, b"2", replace=False)
-    assert path.read_bytes() == b"1"
-
-
 def test_others_may_read_it_as_they_may_read_any_new_file(tmp_path):
     write(tmp_path / "file", b"")
     (tmp_path / "plain").touch()

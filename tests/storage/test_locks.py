@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Locks, and directories that outlive a run that was stopped, with what was in them or without."""
 
-import os
-
 import pytest
 
 from stoker.storage.locks import hold_dir, hold_lock, hold_run_lock, is_dir_held, is_locked
@@ -14,11 +12,16 @@ def directory(tmp_path):
     return str(tmp_path / "work")
 
 
-def leave(directory, tmp_path):
+@pytest.fixture
+def alone(tmp_path):
+    return str(tmp_path / "tmp" / "alone")
+
+
+def leave(directory, alone, tmp_path):
     """What a run that was stopped leaves."""
 
     def work():
-        with hold_dir(directory, otherwise=str(tmp_path / "alone")) as held:
+        with hold_dir(directory, otherwise=alone) as held:
             (tmp_path / "work" / "part").mkdir()
             (tmp_path / "work" / "state").write_text("half")
             assert held == directory
@@ -28,44 +31,41 @@ def leave(directory, tmp_path):
         work()
 
 
-def test_a_stopped_run_leaves_it_for_the_next(directory, tmp_path):
-    leave(directory, tmp_path)
-    with hold_dir(directory, otherwise="") as held:
+def test_a_stopped_run_leaves_it_for_the_next(directory, alone, tmp_path):
+    leave(directory, alone, tmp_path)
+    with hold_dir(directory, otherwise=alone) as held:
         assert (tmp_path / "work" / "state").read_text() == "half"
         assert held == directory
     assert not (tmp_path / "work").exists()
 
 
-def test_a_fresh_start_removes_what_was_left(directory, tmp_path):
-    leave(directory, tmp_path)
-    with hold_dir(directory, otherwise="", fresh=True):
-        assert [path.name for path in (tmp_path / "work").iterdir()] == ["lock"]
+def test_a_fresh_start_removes_what_was_left(directory, alone, tmp_path):
+    leave(directory, alone, tmp_path)
+    with hold_dir(directory, otherwise=alone, fresh=True):
+        assert list((tmp_path / "work").iterdir()) == []
 
 
-def test_it_is_held_while_work_goes_on(directory):
+def test_it_is_held_while_work_goes_on(directory, alone):
     assert not is_dir_held(directory)
-    with hold_dir(directory, otherwise=""):
+    with hold_dir(directory, otherwise=alone):
         assert is_dir_held(directory)
     assert not is_dir_held(directory)
 
 
-def test_a_second_run_of_the_same_work_gets_a_place_of_its_own(directory):
+def test_a_second_run_of_the_same_work_gets_a_place_of_its_own(directory, alone):
     with (
-        hold_dir(directory, otherwise=""),
-        hold_dir(directory, otherwise="alone", fresh=True) as second,
+        hold_dir(directory, otherwise=alone),
+        hold_dir(directory, otherwise=alone, fresh=True) as second,
     ):
-        assert second == "alone"
+        assert second == alone
         assert is_dir_held(directory)
 
 
 def test_one_holder_of_a_lock_waits_for_the_other(tmp_path):
     path = str(tmp_path / "file")
-    with hold_lock(path) as descriptor:
-        os.write(descriptor, b"first")
+    with hold_lock(path):
         assert is_locked(path)
     assert not is_locked(path)
-    with hold_lock(path) as descriptor:
-        assert os.read(descriptor, 9) == b"first"
 
 
 def test_a_run_is_alive_as_long_as_it_holds_its_lock(tmp_path):

@@ -2,10 +2,12 @@
 """Checkpoints on disk, and when they are due."""
 
 import os
+import random
 
 import numpy as np
 import pytest
 
+from stoker.data.seeds import set_entropy
 from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.resume.checkpoints import (
     Checkpoint,
@@ -83,7 +85,11 @@ def test_that_all_are_damaged_is_told(store, tmp_path):
     checkpointer = Checkpointer(str(tmp_path), say=lambda *words: told.append(words))
 
     assert checkpointer.find(store) is None
-    assert told == [("warning", "starts from the beginning, since its checkpoints are damaged")]
+    aside = tmp_path / "fit-1" / "00000000.npz.damaged-1"
+    assert told == [
+        ("warning", f"a checkpoint is damaged: it is now {aside}"),
+        ("warning", "starts from the beginning, since its checkpoints are damaged"),
+    ]
 
 
 def test_one_that_was_being_written_is_not_seen(store, tmp_path):
@@ -136,4 +142,48 @@ def test_the_seed_is_drawn_once(tmp_path):
     seed = draw_seed(str(tmp_path / "work"))
     assert draw_seed(str(tmp_path / "work")) == seed
     assert draw_seed(str(tmp_path / "other")) != seed
-    assert os.listdir(tmp_path / "work") == ["seed"]
+    assert sorted(os.listdir(tmp_path / "work")) == ["seed", "seed.lock"]
+
+
+@pytest.mark.parametrize("content", ["", "seven", "1.5", "\udcff"])
+def test_a_seed_that_is_damaged_is_set_aside_and_drawn_again(tmp_path, content):
+    (tmp_path / "seed").write_text(content, errors="surrogateescape")
+    seed = draw_seed(str(tmp_path))
+    assert draw_seed(str(tmp_path)) == seed
+    assert (tmp_path / "seed.damaged-1").exists()
+
+
+def test_what_was_trained_with_another_seed_is_not_continued(tmp_path):
+    said = []
+    checkpointer = Checkpointer(str(tmp_path), say=lambda kind, text: said.append((kind, text)))
+    _, store = checkpointer.open_store("fit")
+    store.put(Checkpoint(record={"entropy": 1}))
+    set_entropy(1)
+    assert checkpointer.find(store).record["entropy"] == 1
+    set_entropy(2)
+    assert checkpointer.find(store) is None
+    assert said == [
+        (
+            "warning",
+            f"starts from the beginning, since the seed in {tmp_path} is not "
+            "the one that it was made with",
+        )
+    ]
+
+
+def test_a_damaged_checkpoint_is_set_aside_whatever_is_damaged(tmp_path):
+    chance = random.Random(7)
+    store = CheckpointStore(str(tmp_path))
+    store.put(Checkpoint(record={"step": 1}))
+    for number in range(300):
+        store.put(Checkpoint(record={"step": 2}, arrays={"weights": np.arange(100.0)}))
+        newest = max(path for path in tmp_path.iterdir() if path.suffix == ".npz")
+        data = bytearray(newest.read_bytes())
+        for _ in range(chance.choice([1, 10, 100])):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        newest.write_bytes(data[: chance.choice([len(data), chance.randrange(len(data))])])
+        found = store.newest()
+        assert found.record in ({"step": 1}, {"step": 2}), number
+        if newest.exists():  # what was changed does not matter
+            newest.unlink()
+    assert store.set_aside

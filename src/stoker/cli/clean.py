@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker clean`: removes what failed and killed runs left behind, and nothing else."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -46,19 +47,26 @@ def clean(store: Store, dry_run: bool, as_json: bool) -> int:
     Published outputs stay, and so does all that a running run is writing.
     """
     found = list(find_leftovers(store))
-    if not dry_run:
-        for leftover in found:
-            _remove(leftover.path)
+    kept = [] if dry_run else [one for one in found if not _remove(one.path)]
+    found = [one for one in found if one not in kept]
     num_bytes = sum(leftover.num_bytes for leftover in found)
-    leftovers = [asdict(leftover) for leftover in found]
-    record = {"removed": not dry_run, "num_bytes": num_bytes, "leftovers": leftovers}
+    record = {
+        "removed": not dry_run,
+        "num_bytes": num_bytes,
+        "leftovers": [asdict(leftover) for leftover in found],
+        "kept": [asdict(leftover) for leftover in kept],
+    }
     rows = [(readable_path(one.path), one.what, readable_size(one.num_bytes)) for one in found]
     tables = [Table(columns=("path", "what", "size"), rows=rows)] if found else []
     verb = "Would free" if dry_run else "Freed"
     places = "1 place" if len(found) == 1 else f"{len(found)} places"
     freed = f"{verb} {readable_size(num_bytes)} in {places}."
-    print_answer(record, *tables, freed, as_json=as_json)
-    return 0
+    print_answer(record, *tables, freed, *map(_describe_kept, kept), as_json=as_json)
+    return 1 if kept else 0
+
+
+def _describe_kept(leftover: Leftover) -> str:
+    return f"{readable_path(leftover.path)} could not be removed: parts of it are not yours."
 
 
 def find_leftovers(store: Store) -> Iterator[Leftover]:
@@ -85,7 +93,7 @@ def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
         if not is_locked(path) and time.time() - os.stat(path).st_mtime > _STARTING_SECONDS:
             yield from _if_there(path, "lock of a run that was killed")
     for path in sorted(glob.glob(os.path.join(below, "checkpoints", "*", "*"))):
-        if not is_dir_held(path):
+        if not is_dir_held(path.removesuffix(".lock")):
             yield from _if_there(path, "checkpoints of work that did not end")
 
 
@@ -114,8 +122,11 @@ def _size(path: str) -> int:
     return sum(os.lstat(file).st_size for file in files)
 
 
-def _remove(path: str) -> None:
+def _remove(path: str) -> bool:
+    """Remove a file or directory, as far as that is allowed; whether nothing is left of it."""
     if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
+        shutil.rmtree(path, ignore_errors=True)
     else:
-        os.unlink(path)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    return not os.path.lexists(path)

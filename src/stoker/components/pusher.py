@@ -3,7 +3,8 @@
 
 <base_directory>/<version>/    a model that is whole, from the moment it has this name
 <base_directory>/.pushing/     the copy that is being made, or what a push that died has left
-<base_directory>/.last_push    the last version; whoever pushes holds the lock on this file
+<base_directory>/.last_push    the last version
+<base_directory>/.push_lock    whoever pushes holds the lock on this file
 """
 
 import json
@@ -27,14 +28,16 @@ from stoker.artifacts import (
 from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.errors import ModelRejected
 from stoker.models.blessing import Marker, is_blessed
-from stoker.storage.files import show_path, sync
+from stoker.storage.files import set_aside, show_path, sync, write_whole
 from stoker.storage.locks import hold_lock
 from stoker.storage.manifest import Manifest, describe, find_differences, seal
 from stoker.storage.root import manifest_file
 from stoker.storage.tree import copy_tree
 
 _COPY = ".pushing"
-_LAST_PUSH = ".last_push"
+_LAST_PUSH, _LOCK = ".last_push", ".push_lock"
+_NUM_DIGITS = 18
+"""Of a version, as far as servers count."""
 _STAMPED_MODEL = "stamped_model"
 _MARKERS: dict[str, Marker] = {"model_blessing": "BLESSED", "infra_blessing": "INFRA_BLESSED"}
 
@@ -175,7 +178,8 @@ def push(model_path: str, base_directory: str, published: Manifest | None = None
     what was `published`, where that is known, is refused.
     """
     os.makedirs(base_directory, exist_ok=True)
-    with hold_lock(os.path.join(base_directory, _LAST_PUSH)) as last_push:
+    last_push = os.path.join(base_directory, _LAST_PUSH)
+    with hold_lock(os.path.join(base_directory, _LOCK)):
         copy = os.path.join(base_directory, _COPY)
         if os.path.lexists(copy):
             shutil.rmtree(copy)
@@ -193,8 +197,8 @@ def push(model_path: str, base_directory: str, published: Manifest | None = None
                 last=_read_version(last_push),
                 taken=os.listdir(base_directory),
             )
-            os.pwrite(last_push, b"%d\n" % version, 0)
-            os.fsync(last_push)
+            with write_whole(last_push) as file:
+                file.write(b"%d\n" % version)
             os.rename(copy, os.path.join(base_directory, str(version)))
             sync(base_directory)
         finally:  # the copy has another name by now, or something failed, such as a full disk
@@ -238,9 +242,19 @@ def next_version(*, now: int, last: int, taken: list[str]) -> int:
     return max(now, *(version + 1 for version in [last, *versions]))
 
 
-def _read_version(last_push: int) -> int:
-    words = os.pread(last_push, 32, 0).split()
-    return int(words[0]) if words else 0
+def _read_version(last_push: str) -> int:
+    """The last version, as it is noted; 0 if nothing is, or nothing that could be understood."""
+    try:
+        with open(last_push, encoding="ascii") as file:
+            return int(file.read(_NUM_DIGITS + 1))  # and what ends the line
+    except FileNotFoundError:
+        return 0
+    except (OSError, ValueError):
+        aside = set_aside(last_push)
+        print(
+            f"{last_push} is damaged: it is now {aside}, and versions are counted from the others."
+        )
+        return 0
 
 
 def _base_directory(push_destination: str | None) -> str:

@@ -14,7 +14,6 @@ import enum
 import json
 import os
 import queue
-import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,6 +25,7 @@ from stoker.artifacts import Artifact, every
 from stoker.launchers import Watcher
 from stoker.launchers.heartbeat import BEAT_SECONDS, HEARTBEAT
 from stoker.launchers.step_log import StepLog
+from stoker.storage.files import remove_dir
 from stoker.storage.root import output_dir
 from stoker.task import Cluster, Failure, Member, Outcome, Task, Workers
 
@@ -277,8 +277,9 @@ def _clear_outputs(task: Task) -> None:
     """Remove the half of a model that a failed attempt may have left; what it logged stays."""
     for artifact in every(task.outputs):
         if not artifact.GATHERS_LOGS:
-            shutil.rmtree(output_dir(artifact.uri), ignore_errors=True)
-            os.makedirs(output_dir(artifact.uri))
+            folder = output_dir(artifact.uri)
+            remove_dir(folder, by_way_of=os.path.join(task.tmp_dir, "removed"))
+            os.makedirs(folder)
 
 
 @dataclass(kw_only=True)

@@ -4,7 +4,9 @@
 import contextlib
 import os
 import sqlite3
+import urllib.parse
 from collections.abc import Iterator
+from shlex import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, select
 from sqlalchemy.exc import DBAPIError
@@ -15,13 +17,14 @@ from stoker.metadata.config import StoreConfig
 
 _BUSY_SECONDS = 60
 _OTHER_FILE = "name another file in metadata_connection_config"
+_SET_ASIDE = "set it aside, so that the next run begins a new one:"
 _NEXT_MOVES = {
-    "file is not a database": f"It is not an SQLite file: {_OTHER_FILE}.",
-    "unable to open": "Check that it is a file, and that its directory may be written.",
+    "file is not a database": f"It is not an SQLite file: {_OTHER_FILE}, or {_SET_ASIDE}",
+    "unable to open": "Check that it is a file, and that you may write to it and its directory.",
     "readonly": f"Make the file and its directory writable, or {_OTHER_FILE}.",
     "locked": f"Another process kept it locked for {_BUSY_SECONDS} s: end that process, and retry.",
     "full": "Free some space, and retry.",
-    "malformed": f"The file is damaged: restore it from a copy, or {_OTHER_FILE}.",
+    "disk image is malformed": f"The file is damaged: restore it from a copy, or {_SET_ASIDE}",
 }
 
 
@@ -36,7 +39,7 @@ class Database:
         except StoreError:
             self.close()
             raise
-        if config.path:
+        if config.path and os.access(config.path, os.W_OK):
             _use_write_ahead_log(self._engine)
 
     def close(self) -> None:
@@ -91,6 +94,8 @@ class Database:
         except DBAPIError as error:
             reason = str(error.orig)
             moves = [move for sign, move in _NEXT_MOVES.items() if sign in reason]
+            if moves and moves[-1].endswith(_SET_ASIDE):
+                moves.append(f"mv {quote(self._place)} {quote(f'{self._place}.damaged')}")
             raise StoreError(
                 " ".join([f"The metadata store at {self._place} failed: {reason}.", *moves])
             ) from error
@@ -104,13 +109,26 @@ def _sqlite(path: str) -> Engine:
             f"The metadata store at {path} cannot be made: {error}. Make its directory, or "
             f"{_OTHER_FILE}."
         ) from error
+    with contextlib.suppress(OSError):  # which SQLite will tell
+        # SQLite itself would keep a new file from the group, whatever the umask says.
+        os.close(os.open(path, os.O_CREAT | os.O_RDONLY, 0o666))
     engine = create_engine(
-        URL.create("sqlite", database=path),
+        _locate(path),
         # isolation_level None: transactions begin where `_begin` says, not where sqlite3 guesses.
         connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None},
     )
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _locate(path: str) -> URL:
+    """A file's URL; for who may only read it, so that SQLite does not try to write beside it."""
+    if not os.path.exists(path) or os.access(path, os.W_OK):
+        return URL.create("sqlite", database=path)
+    # Without a log, nobody is writing to it.
+    unchanged = {} if os.path.exists(f"{path}-wal") else {"immutable": "1"}
+    where = f"file:{urllib.parse.quote(path)}"
+    return URL.create("sqlite", database=where, query={"uri": "true", "mode": "ro", **unchanged})
 
 
 def _begin(connection: Connection) -> None:

@@ -8,6 +8,7 @@ outputs are given again; else a launcher runs the Task, and the execution is pub
 import contextlib
 import functools
 import os
+import shlex
 import sys
 import tempfile
 import time
@@ -38,7 +39,8 @@ from stoker.runner.given import Given, Notes
 from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
 from stoker.runner.recorder import ExecutionRecorder, add_note_if_unrecorded
 from stoker.storage.file_digests import FileDigests
-from stoker.storage.locks import empty_dir, hold_dir, hold_run_lock, is_locked
+from stoker.storage.files import remove_dir
+from stoker.storage.locks import hold_dir, hold_run_lock, is_locked
 from stoker.storage.root import Root
 from stoker.storage.scratch import hold_scratch
 from stoker.task import Failure, Outcome, ProcessNeeds, Task
@@ -79,7 +81,7 @@ def begin_run(
     open_missing_streams()
     given = dict(options.parameters)
     root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
-    _check_writable(root)
+    _check_writable(root, pipeline)
     plans = plan_steps(pipeline, given)
     config = pipeline.store_config(root.path)
     if not (pipeline.enable_cache and config.exists()):
@@ -92,6 +94,9 @@ def begin_run(
         hold_run_lock(root) as run_id,
         hold_scratch(root, run_id) as temporary_dir,
     ):
+        digest = FileDigests(root.digests_file)
+        if digest.set_aside:
+            console.step(f"{root.digests_file} is damaged: it is now {digest.set_aside}")
         steps = Steps(
             pipeline=pipeline,
             options=options,
@@ -103,7 +108,7 @@ def begin_run(
             console=console,
             plans=plans,
             import_paths=import_paths(),
-            digest=FileDigests(root.digests_file),
+            digest=digest,
             alone=alone,
         )
         parameters = [plan.parameters for plan in plans.values()]
@@ -137,7 +142,14 @@ def _record_end(steps: "Steps") -> Iterator[None]:
     steps.store.end_run(name, run_id, "complete")
 
 
-def _check_writable(root: Root) -> None:
+def _check_writable(root: Root, pipeline: Pipeline) -> None:
+    for folder in root.list_shared_dirs([node.id for node in pipeline.components]):
+        if os.stat(folder).st_uid != os.geteuid() and not os.access(folder, os.W_OK | os.X_OK):
+            raise StokerError(
+                f"Cannot write to {folder}, which is another user's. To share the pipeline root, "
+                f"let them say: chmod -R g+rwX {shlex.quote(root.path)}, and umask 002 before they "
+                "run a pipeline."
+            )
     try:
         os.makedirs(root.own_dir, exist_ok=True)
         with tempfile.TemporaryFile(dir=root.own_dir) as file:
@@ -361,7 +373,8 @@ class Steps:
         notes = read_journals(os.path.join(checkpoint_dir, _OBSERVED))
         if changes := self._given.describe_changes(notes):
             self.console.step(f"{node.id} starts from the beginning: {'; '.join(changes)}")
-            empty_dir(checkpoint_dir)
+            remove_dir(checkpoint_dir, by_way_of=os.path.join(self._tmp_dir(node), "removed"))
+            os.makedirs(checkpoint_dir)
 
     def _launch(
         self,

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digests of files that no step made; a file is read again only when its stat has changed."""
 
-import contextlib
 import hashlib
 import json
 import os
 import time
 from io import FileIO
 
-from stoker.storage.files import write_whole
+from stoker.storage.files import set_aside, write_whole
 
 # A file that changed just before it was read may change again without its times moving on.
 _SETTLED_SECONDS = 2.0
@@ -33,11 +32,14 @@ class FileDigests:
         self._memory_file = memory_file
         self._known: dict[str, tuple[str, str]] = {}
         self._changed = False
-        with (
-            contextlib.suppress(FileNotFoundError, json.JSONDecodeError),
-            open(memory_file) as file,
-        ):
-            self._known = {path: (stat, digest) for path, (stat, digest) in json.load(file).items()}
+        self.set_aside = ""
+        """The new name of a memory file that was damaged: all is then read again."""
+        try:
+            self._known = _read_memory(memory_file)
+        except (FileNotFoundError, PermissionError):  # another user's, which `save` will replace
+            pass
+        except (OSError, ValueError, RecursionError):
+            self.set_aside = set_aside(memory_file)
 
     def __call__(self, path: str) -> str:
         """The digest of a file's content; "missing" or "not a file" where it has none."""
@@ -70,6 +72,21 @@ class FileDigests:
         with write_whole(self._memory_file, durable=False) as file:
             file.write(json.dumps(self._known).encode())
         self._changed = False
+
+
+def _read_memory(path: str) -> dict[str, tuple[str, str]]:
+    with open(path, encoding="utf-8") as file:
+        record = json.load(file)
+    if not isinstance(record, dict):
+        raise ValueError(f"{path} holds no JSON object")
+    known = {}
+    for name, value in record.items():
+        match value:
+            case [str(stat), str(digest)]:
+                known[name] = stat, digest
+            case _:
+                raise ValueError(f"{path} holds {value!r} for {name}")
+    return known
 
 
 def _describe_stat(found: os.stat_result) -> str:

@@ -1,33 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are written whole or not at all, and brought to the disk itself."""
+"""Files that are written whole or not at all, brought to the disk itself, and taken away."""
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
-_DRAFT = ".writing-"
+_DRAFT, _ASIDE = ".writing-", ".damaged-"
 
 
 @contextlib.contextmanager
-def write_whole(path: str, *, replace: bool = True, durable: bool = True) -> Iterator[BinaryIO]:
+def write_whole(path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
     """A file to write to, which gets its name when all of it is written.
 
-    Without `replace`, the first to write it wins, and the others get FileExistsError. What is
-    `durable` is on the disk when this ends; a cache, which can be made again, need not be.
+    What is `durable` is on the disk when this ends; a cache, which can be made again, need not be.
     """
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     # In a folder of its own, where `open` gives it the permissions that files have here.
-    with tempfile.TemporaryDirectory(dir=folder, prefix=_DRAFT) as scratch:
+    with tempfile.TemporaryDirectory(
+        dir=folder, prefix=_DRAFT, ignore_cleanup_errors=True
+    ) as scratch:
         draft = os.path.join(scratch, os.path.basename(path))
         with open(draft, "wb") as file:
             yield file
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        (os.replace if replace else os.link)(draft, path)
+        os.replace(draft, path)
     if durable:
         sync(folder)
 
@@ -54,3 +56,33 @@ def find_drafts(folder: str) -> list[str]:
         for name in names
         if name.startswith(_DRAFT)
     ]
+
+
+def set_aside(path: str) -> str:
+    """Rename something damaged, so that it is not in the way; gives its new name."""
+    number = 1
+    while os.path.lexists(aside := f"{path}{_ASIDE}{number}"):
+        number += 1
+    os.rename(path, aside)
+    return aside
+
+
+def is_set_aside(path: str) -> bool:
+    """Whether something was damaged, by its name."""
+    return _ASIDE in os.path.basename(path)
+
+
+def remove_dir(directory: str, *, by_way_of: str) -> None:
+    """Let a directory be gone at once, whoever has a file in it open.
+
+    It gets the name `by_way_of` first. What cannot be removed there is left: FUSE and NFS hide what
+    is open, and the files of other users are theirs.
+    """
+    if not os.path.lexists(directory):
+        return
+    os.makedirs(os.path.dirname(by_way_of), exist_ok=True)
+    shutil.rmtree(by_way_of, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        os.rename(directory, by_way_of)
+        directory = by_way_of
+    shutil.rmtree(directory, ignore_errors=True)

@@ -2,42 +2,47 @@
 """Who is at work where: whoever holds the operating system's lock on a file.
 
 A pid can be reused and a clock can jump; a lock is let go by the system when its process ends,
-however it ends.
+however it ends. Several users may share a root: to see a lock, or to take one that nobody holds, it
+is enough that its file may be read.
 """
 
 import contextlib
 import datetime
+import errno
 import fcntl
 import os
 import shutil
 import time
 from collections.abc import Iterator
 
+from stoker.storage.files import remove_dir
 from stoker.storage.root import Root
 
-_LOCK = "lock"
 _PATIENCE_SECONDS = 1.0
 
 
 def is_locked(path: str) -> bool:
-    """Whether the process that locked this file is still running."""
+    """Whether the process that locked this file is still running; of a hidden one, it may be."""
     try:
-        descriptor = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
+        descriptor = os.open(path, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except PermissionError:
+        return True
     try:
-        return not _try_to_lock(descriptor)
+        # A shared lock: on NFS, an exclusive one is only for those who may write.
+        return not _try_to_lock(descriptor, fcntl.LOCK_SH, path)
     finally:
         os.close(descriptor)
 
 
 @contextlib.contextmanager
-def hold_lock(path: str) -> Iterator[int]:
-    """Hold a file's lock, after whoever holds it now; gives the file's descriptor."""
+def hold_lock(path: str) -> Iterator[None]:
+    """Hold a file's lock, after whoever holds it now."""
     descriptor = _open(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield descriptor
+        _flock(descriptor, fcntl.LOCK_EX, path)
+        yield
     finally:
         os.close(descriptor)
 
@@ -53,10 +58,11 @@ def hold_run_lock(root: Root) -> Iterator[str]:
             descriptor = _open(path, os.O_EXCL)
             break
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _flock(descriptor, fcntl.LOCK_EX, path)
         yield run_id
     finally:
-        os.unlink(path)
+        with contextlib.suppress(OSError):  # the run has ended, and its file means nothing more
+            os.unlink(path)
         os.close(descriptor)
 
 
@@ -67,66 +73,102 @@ def hold_dir(directory: str, *, otherwise: str, fresh: bool = False) -> Iterator
     What stops the work by an error, or by force, leaves it for the next attempt. While another
     run holds it, the work gets the directory `otherwise`. With `fresh`, what earlier attempts left
     in it is removed first.
+
+    The lock is beside the directory: FUSE and NFS keep a file as long as it is open, under another
+    name, and the directory with it.
     """
-    lock = _lock_dir(directory)
+    path = _lock_of(directory)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    lock = _lock_soon(path)
     if lock is None:
         yield otherwise
         return
     try:
         if fresh:
-            empty_dir(directory)
+            remove_dir(directory, by_way_of=otherwise)
+        os.makedirs(directory, exist_ok=True)
+        if not _take_over(directory, by_way_of=otherwise):
+            yield otherwise
+            return
         yield directory
-        shutil.rmtree(directory)
+        remove_dir(directory, by_way_of=otherwise)
     finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
         os.close(lock)
 
 
 def is_dir_held(directory: str) -> bool:
     """Whether a run is at work in this directory."""
-    return is_locked(os.path.join(directory, _LOCK))
+    return is_locked(_lock_of(directory))
 
 
-def empty_dir(directory: str) -> None:
-    """Remove what is in a directory, but for the lock of its holder."""
-    for entry in os.scandir(directory):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        elif entry.name != _LOCK:
-            os.unlink(entry.path)
+def _take_over(directory: str, *, by_way_of: str) -> bool:
+    """Make what another user left ours, by copying it where we may not write; False if we cannot.
+
+    TensorFlow gives new folders to their maker alone, whatever the umask says.
+    """
+    if all(os.access(folder, os.W_OK | os.X_OK) for folder, _, _ in os.walk(directory)):
+        return True
+    copy = f"{by_way_of}-copy"
+    try:
+        shutil.copytree(directory, copy)
+    except OSError:  # we may not even read it
+        shutil.rmtree(copy, ignore_errors=True)
+        return False
+    remove_dir(directory, by_way_of=by_way_of)
+    os.rename(copy, directory)
+    return True
 
 
-def _lock_dir(directory: str) -> int | None:
-    """The directory's lock, held; None if another process holds it, and goes on holding it.
+def _lock_of(directory: str) -> str:
+    return f"{directory}.lock"
+
+
+def _lock_soon(path: str) -> int | None:
+    """A file's lock, held; None if another process holds it, and goes on holding it.
 
     The processes of a run that was just killed need a moment to notice.
     """
-    path = os.path.join(directory, _LOCK)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
-        os.makedirs(directory, exist_ok=True)
-        try:
-            descriptor = _open(path)
-        except FileNotFoundError:  # another run has just removed the directory
+        descriptor = _open(path)
+        if _try_to_lock(descriptor, fcntl.LOCK_EX, path):
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    return descriptor
+            os.close(descriptor)  # it was removed after we opened it
             continue
-        if not _try_to_lock(descriptor):
-            os.close(descriptor)
-            if time.monotonic() > deadline:
-                return None
-            time.sleep(0.02)
-            continue
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                return descriptor
-        os.close(descriptor)  # it was removed after we opened it
+        os.close(descriptor)
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(0.02)
 
 
 def _open(path: str, flags: int = 0) -> int:
-    return os.open(path, os.O_CREAT | os.O_RDWR | flags, 0o644)
-
-
-def _try_to_lock(descriptor: int) -> bool:
+    """A file to lock, new or not; one that another user made need not be writable."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.open(path, os.O_CREAT | os.O_RDWR | flags, 0o666)
+    except PermissionError:
+        if not os.path.exists(path):
+            raise
+        return os.open(path, os.O_RDONLY)
+
+
+def _try_to_lock(descriptor: int, kind: int, path: str) -> bool:
+    try:
+        _flock(descriptor, kind | fcntl.LOCK_NB, path)
     except BlockingIOError:
         return False
     return True
+
+
+def _flock(descriptor: int, kind: int, path: str) -> None:
+    try:
+        fcntl.flock(descriptor, kind)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        raise PermissionError(
+            errno.EACCES, "On this file system, only who may write to a file can lock it", path
+        ) from error

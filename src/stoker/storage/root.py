@@ -7,13 +7,16 @@
     tmp/<digest of run id>/             what its steps need as long as they run
     logs/<node>/<execution id>.txt      what a step printed
     checkpoints/<node>/<digest>/        how far work was that has not ended
+    checkpoints/<node>/<digest>.lock    locked by the run that is at that work
     columns/                            columns of examples that came without
     manifests/<node>/<key>/<execution id>.json
     digests.json                        of files that no step made
 """
 
+import glob
 import hashlib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _VALUE = "value"
@@ -47,11 +50,11 @@ class Root:
 
     def run_lock(self, run_id: str) -> str:
         """The file that a run locks while it is alive."""
-        return os.path.join(self.runs_dir, f"{run_id}.lock")
+        return os.path.join(self.runs_dir, f"{_as_file_name(run_id)}.lock")
 
     def tmp_dir(self, run_id: str) -> str:
         """What the steps of a run may write and nobody needs afterwards; its name is short."""
-        name = hashlib.sha256(run_id.encode()).hexdigest()[:8]
+        name = hashlib.sha256(_as_file_name(run_id).encode()).hexdigest()[:8]
         return os.path.join(self.own_dir, "tmp", name)
 
     def log_file(self, node_id: str, execution_id: int) -> str:
@@ -71,10 +74,24 @@ class Root:
         directory = os.path.join(self.outputs_dir(node_id, key), str(execution_id))
         return os.path.join(directory, _VALUE) if is_value else directory
 
+    def list_shared_dirs(self, node_ids: Iterable[str]) -> list[str]:
+        """The directories that every run of some nodes writes into, as far as they are there."""
+        below = [".stoker", ".stoker/runs", ".stoker/tmp", ".stoker/columns"]
+        for node in map(glob.escape, node_ids):
+            below += [f"{node}/*", f".stoker/manifests/{node}/*"]
+            below += [f".stoker/{kind}/{node}" for kind in ("logs", "checkpoints")]
+        patterns = (os.path.join(glob.escape(self.path), one) for one in below)
+        return [path for pattern in patterns for path in glob.glob(pattern) if os.path.isdir(path)]
+
     def has_output(self, directory: str) -> bool:
         """Whether a directory is that of an output: only such are ours."""
         parts = os.path.relpath(directory, self.path).split(os.sep)
         return len(parts) == 3 and os.pardir not in parts and parts[2].isdigit()
+
+
+def _as_file_name(run_id: str) -> str:
+    """A run's id without colons, which exFAT, FAT and shares of Windows have not in names."""
+    return run_id.replace(":", "-")
 
 
 def output_dir(uri: str) -> str:

@@ -74,6 +74,20 @@ def test_a_fresh_run_starts_at_the_first_trial(tmp_path, launcher, capfd):
     assert logged(tmp_path, "started")[before:] == [f"{number}" for number in range(7)]
 
 
+def test_a_search_whose_state_is_damaged_begins_again(tmp_path, launcher, capfd):
+    process = start(tmp_path, 1)
+    process.kill()
+    process.communicate(timeout=30)
+    before = len(logged(tmp_path, "started"))
+    (oracle,) = (tmp_path / "root" / ".stoker" / "checkpoints").rglob("oracle.json")
+    os.truncate(oracle, 20)
+
+    run(tmp_path, launcher, slow_box(tmp_path, 1))
+
+    assert "oracle.json is damaged: the search begins again" in capfd.readouterr().err
+    assert logged(tmp_path, "started")[before:] == [f"{number}" for number in range(7)]
+
+
 def test_processes_of_a_killed_search_do_not_go_on(tmp_path):
     process = start(tmp_path, 2)
     process.kill()

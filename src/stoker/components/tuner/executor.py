@@ -15,10 +15,16 @@ from stoker.artifacts import Artifact
 from stoker.dsl.proto.tuner_pb2 import TuneArgs
 from stoker.errors import StepFailed
 from stoker.metadata.masking import KnownSecrets, environment, find_secrets
-from stoker.storage.locks import empty_dir
+from stoker.storage.files import remove_dir
 from stoker.training.tuning.parallel import search_in_parallel
 from stoker.training.tuning.plot import page
-from stoker.training.tuning.search import SearchJob, Watched, check_outcome, search_here
+from stoker.training.tuning.search import (
+    SearchJob,
+    Watched,
+    check_outcome,
+    search_here,
+    set_damage_aside,
+)
 from stoker.training.tuning.trials import rows, table
 from stoker.user_code.fn_args import get_common_fn_args
 
@@ -36,6 +42,7 @@ class Executor(dsl.BaseExecutor):
         # What KerasTuner knows about the trials lies where the next attempt finds it.
         working_dir = self._context.checkpoint_dir or self._get_tmp_dir()
         os.makedirs(working_dir, exist_ok=True)
+        set_damage_aside(working_dir)
         job = SearchJob(
             module_file=exec_properties.get("module_file"),
             path=exec_properties.get("tuner_fn"),
@@ -50,7 +57,8 @@ class Executor(dsl.BaseExecutor):
         try:
             check_outcome(watched)
         except StepFailed:
-            empty_dir(working_dir)  # this search has ended: the next attempt is a new one
+            # This search has ended: the next attempt is a new one.
+            remove_dir(working_dir, by_way_of=os.path.join(self._get_tmp_dir(), "removed"))
             raise
 
 

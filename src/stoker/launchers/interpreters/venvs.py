@@ -192,7 +192,7 @@ def _read_venv(name: str) -> Venv | None:
     return Venv(name=name, folder=folder, current=recipe is None or recipe.digest() == digest)
 
 
-def _lock(name: str) -> AbstractContextManager[int]:
+def _lock(name: str) -> AbstractContextManager[None]:
     """Held by whoever makes or removes an environment; others wait."""
     os.makedirs(os.path.join(home(), "envs"), exist_ok=True)
     return hold_lock(os.path.join(home(), "envs", f"{name}.lock"))

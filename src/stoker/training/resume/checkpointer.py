@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from stoker.data.seeds import set_entropy
+from stoker.data.seeds import entropy, set_entropy
 from stoker.errors import StokerError
 from stoker.training.resume.checkpoints import (
     Checkpoint,
@@ -67,10 +67,18 @@ class Checkpointer:
         return number, CheckpointStore(os.path.join(self._folder, f"{kind}-{number}"))
 
     def find(self, store: CheckpointStore) -> Checkpoint | None:
-        """The newest checkpoint of a store; that it is damaged is said."""
+        """The newest checkpoint, unless another shuffle made it; that one is damaged is said."""
         found = store.newest()
-        if found is None and not store.is_empty():
-            self.say("warning", "starts from the beginning, since its checkpoints are damaged")
+        for path in store.set_aside:
+            self.say("warning", f"a checkpoint is damaged: it is now {path}")
+        if found is None:
+            if store.set_aside:
+                self.say("warning", "starts from the beginning, since its checkpoints are damaged")
+            return None
+        if found.record.get("entropy", entropy()) != entropy():
+            lost = f"the seed in {self._folder} is not the one that it was made with"
+            self.say("warning", f"starts from the beginning, since {lost}")
+            return None
         return found
 
     def is_due(self) -> bool:
@@ -93,6 +101,7 @@ class Checkpointer:
         allowed = is_stop_wanted() or self.schedule.allows(num_bytes(variables), now=began)
         if not (self._writes and allowed):
             return
+            "entropy": entropy(),
         try:
             store.put(_take_checkpoint(variables, describe), at_the_end=at_the_end)
         except Exception as error:  # of a disk, or of the user's objects when they are looked at

@@ -12,20 +12,28 @@ import contextlib
 import json
 import os
 import secrets
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from stoker.storage.files import write_whole
+from stoker.storage.files import set_aside, write_whole
+from stoker.storage.locks import hold_lock
 
 Arrays = dict[str, np.ndarray]
 
 _RECORD = "record"
+_SEED = "seed"
 _END = "end.npz"
 _NUM_KEPT = 2
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, json.JSONDecodeError, struct.error),
+    *(ValueError, KeyError, EOFError, OSError, NotImplementedError, RuntimeError),
+)
 _SHARE = 0.015
 """Of the time of a training, what its checkpoints may take."""
 _LEAST_SECONDS = 5.0
@@ -45,17 +53,13 @@ class CheckpointStore:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self.set_aside: list[str] = []
+        """The new names of those that were damaged."""
 
     def newest(self) -> Checkpoint | None:
         """The newest checkpoint that is whole; None if there is none."""
-        return next(filter(None, map(self._read, self._newest_first())), None)
-
-    def is_empty(self) -> bool:
-        """Whether there are no checkpoints, damaged ones included."""
-        return not self._newest_first()
-
-    def _newest_first(self) -> list[str]:
-        return [name for name in (_END, *reversed(self._names())) if self._has(name)]
+        names = [name for name in (_END, *reversed(self._names())) if self._has(name)]
+        return next(filter(None, map(self._read, names)), None)
 
     def put(self, checkpoint: Checkpoint, *, at_the_end: bool = False) -> None:
         """Keep a checkpoint, on the disk when this returns; older ones make room."""
@@ -80,15 +84,15 @@ class CheckpointStore:
             np.savez(file, allow_pickle=False, **{_RECORD: record, **checkpoint.arrays})
 
     def _read(self, name: str) -> Checkpoint | None:
+        path = os.path.join(self._folder, name)
         try:
-            with (
-                open(os.path.join(self._folder, name), "rb") as file,
-                np.load(file, allow_pickle=False) as found,
-            ):
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
                 arrays = {key: found[key] for key in found.files}
-        except (zipfile.BadZipFile, ValueError, EOFError, OSError):
-            return None  # damaged, which zip's own checksums tell: the one before it will do
-        return Checkpoint(record=json.loads(arrays.pop(_RECORD).tobytes()), arrays=arrays)
+            return Checkpoint(record=json.loads(arrays.pop(_RECORD).tobytes()), arrays=arrays)
+        except _DAMAGE:  # which zip's own checksums tell: the one before it will do
+            with contextlib.suppress(FileNotFoundError):  # another worker was faster
+                self.set_aside.append(set_aside(path))
+            return None
 
 
 class CheckpointSchedule:
@@ -122,16 +126,27 @@ class CheckpointSchedule:
 
 
 def draw_seed(checkpoint_dir: str) -> int:
-    """A seed that is drawn once, and is the same in every process and run that asks."""
-    path = os.path.join(checkpoint_dir, "seed")
-    with contextlib.suppress(FileNotFoundError):
-        return _read_seed(path)
-    # Where another process was first, its seed counts.
-    with contextlib.suppress(FileExistsError), write_whole(path, replace=False) as file:
-        file.write(str(secrets.randbits(63)).encode())
-    return _read_seed(path)
+    """A seed that is drawn once, and is the same in every process and run that asks.
+
+    One that was damaged is drawn again: checkpoints say which one they were made with.
+    """
+    path = os.path.join(checkpoint_dir, _SEED)
+    os.makedirs(checkpoint_dir, exist_ok=True)
+    with hold_lock(f"{path}.lock"):
+        seed = _read_seed(path)
+        if seed is None:
+            seed = secrets.randbits(63)
+            with write_whole(path) as file:
+                file.write(str(seed).encode())
+    return seed
 
 
-def _read_seed(path: str) -> int:
-    with open(path, encoding="utf-8") as file:
-        return int(file.read())
+def _read_seed(path: str) -> int | None:
+    try:
+        with open(path, encoding="ascii") as file:
+            return int(file.read())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        set_aside(path)
+        return None

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One search: the user's tuner is made, checked, watched while it runs, and judged at its end."""
 
+import json
 import os
 import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from stoker.any_python.launcher_link import report
@@ -13,11 +15,13 @@ from stoker.any_python.lines import say
 from stoker.any_python.modules import load_function
 from stoker.errors import StepFailed
 from stoker.patches.keras_tuner import keep_state_whole
+from stoker.storage.files import is_set_aside, set_aside
 from stoker.training import watch
 from stoker.training.tuning import TunerFnResult
 from stoker.training.tuning.trials import Search, Trial, describe, failures_in_a_row
 from stoker.user_code.fn_args import FnArgs
 
+_STATE_FILES = ("oracle.json", "tuner*.json", "trial_*/trial.json")
 _NAMELESS = "default_objective"
 """What KerasTuner calls an objective that was not given."""
 
@@ -34,6 +38,28 @@ class SearchJob:
     def errors_dir(self) -> str:
         """Where processes that run trials leave their tracebacks; the oracle does not carry any."""
         return os.path.join(str(self.fn_args.working_dir), "errors")
+
+
+def set_damage_aside(working_dir: str) -> None:
+    """Let a search begin again where a file in which KerasTuner keeps its state is damaged.
+
+    KerasTuner would fail on it, now and at every other attempt.
+    """
+    for project in map(str, Path(working_dir).iterdir()):
+        files = [file for name in _STATE_FILES for file in Path(project).glob(name)]
+        damaged = [file for file in files if not _is_whole(file)]
+        if damaged and not is_set_aside(project):
+            aside = set_aside(project)
+            text = f"{damaged[0]} is damaged: the search begins again, and what was left is {aside}"
+            report({"kind": "warning", "text": text})
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict)
 
 
 def make_tuner(job: SearchJob) -> TunerFnResult:
