@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+
+from stoker.data.column_file import BLOCK_ROWS, ColumnWriter
 
 pytestmark = pytest.mark.slow
 
@@ -79,3 +82,14 @@ def test_a_killed_run_is_continued_published_and_cached(root):
     assert stoker(root, "verify")["damage"] == []
     stoker(root, "clean")
     assert not list(root.rglob(".fuse_hidden*"))
+
+
+def test_columns_that_turn_up_late_are_written(root):
+    shard = root / "Split-train" / "part.gz"
+    shard.parent.mkdir(parents=True)
+    shard.touch()
+    with ColumnWriter(str(shard)) as columns:
+        for names in ("a", "ab"):
+            ones = pa.array([[1]] * BLOCK_ROWS, pa.list_(pa.int64()))
+            columns.write(pa.RecordBatch.from_pydict(dict.fromkeys(names, ones)))
+    assert [path.name for path in (root / "columns" / "Split-train").iterdir()] == ["part.arrow"]

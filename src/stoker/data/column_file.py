@@ -16,7 +16,6 @@ import functools
 import json
 import mmap
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -25,6 +24,7 @@ import crc32c
 import pyarrow as pa
 
 from stoker.errors import BadData
+from stoker.storage.files import make_scratch_dir
 
 BLOCK_ROWS = 1 << 14
 """Rows of a block: large enough to be read at the memory's speed, small enough to stay in it."""
@@ -94,7 +94,10 @@ class ColumnWriter:
     def __enter__(self) -> Self:
         folder, name = os.path.split(self._path)
         os.makedirs(folder, exist_ok=True)
-        self._scratch = tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder)
+        self._scratch = contextlib.ExitStack()
+        self._scratch_dir = self._scratch.enter_context(
+            make_scratch_dir(folder, prefix=f".{name}.")
+        )
         return self
 
     def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
@@ -127,7 +130,7 @@ class ColumnWriter:
         wider = union([self._schema, schema], self._path)
         if not self._parts or wider != self._schema:
             self._schema = wider
-            path = os.path.join(self._scratch.name, str(len(self._parts)))
+            path = os.path.join(self._scratch_dir, str(len(self._parts)))
             self._parts.append(_Part(path, wider))
         return self._parts[-1]
 
@@ -136,11 +139,14 @@ class ColumnWriter:
             self._write_block(self._num_pending)
         last = self._parts[-1]
         if len(self._parts) > 1:
-            last = _Part(os.path.join(self._scratch.name, "whole"), self._schema)
+            last = _Part(os.path.join(self._scratch_dir, "whole"), self._schema)
             for part in self._parts:
                 part.close()
-                for batch in _batches(part.path):
-                    last.write(batch)
+                # Not mapped into memory: on FUSE, that would keep the file, and its folder.
+                with pa.OSFile(part.path) as file:
+                    reader = pa.ipc.open_file(file)
+                    for index in range(reader.num_record_batches):
+                        last.write(reader.get_batch(index))
         last.close(ShardIdentity.of(self._shard))
         os.replace(last.path, self._path)
 
@@ -153,7 +159,8 @@ class _Part:
         self._schema = schema
         self._num_batches = 0
         self._num_rows = 0
-        self._writer: Any = pa.ipc.new_file(path, schema)
+        self._file = pa.OSFile(path, "wb")
+        self._writer: Any = pa.ipc.new_file(self._file, schema)
 
     def write(self, batch: pa.RecordBatch) -> None:
         # A batch that went through Arrow's format once has the buffers that a reader will see.
@@ -165,11 +172,14 @@ class _Part:
         self._num_rows += batch.num_rows
 
     def close(self, shard: ShardIdentity | None = None) -> None:
+        if self._file.closed:
+            return
         if shard:
             end = json.dumps({**asdict(shard), "num_rows": self._num_rows}).encode()
             nothing = pa.RecordBatch.from_pylist([], self._schema)
             self._writer.write_batch(nothing, {_SHARD: end, _CHECKSUM: _checksum(end)})
         self._writer.close()
+        self._file.close()
 
 
 class ColumnFile:
@@ -260,11 +270,6 @@ def union(schemas: list[pa.Schema], path: str) -> pa.Schema:
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
     columns = [column.combine_chunks() for column in table.columns]
     return pa.RecordBatch.from_arrays(columns, schema=table.schema)
-
-
-def _batches(path: str) -> Iterator[pa.RecordBatch]:
-    reader = pa.ipc.open_file(pa.memory_map(path))
-    return (reader.get_batch(index) for index in range(reader.num_record_batches))
 
 
 def _contents(batch: pa.RecordBatch, index: int) -> Iterator[Any]:

@@ -98,8 +98,10 @@ class Columns:
         if self._cache_dir:
             self.files[shard] = _decode_shard(self.shards[shard], self._cache_dir)
             return
-        with tempfile.TemporaryDirectory(prefix="stoker-columns-") as folder:
-            # A file that is mapped lives on when its name is gone.
+        with tempfile.TemporaryDirectory(
+            prefix="stoker-columns-", ignore_cleanup_errors=True
+        ) as folder:
+            # A file that is mapped lives on when its name is gone; on FUSE, under a hidden one.
             self.files[shard] = _decode_shard(self.shards[shard], folder)
 
 

@@ -370,8 +370,12 @@ class Steps:
 
     def _clear_other_work(self, node: Node, checkpoint_dir: str) -> None:
         """Remove what an earlier run left that has read something else than this one would."""
-        notes = read_journals(os.path.join(checkpoint_dir, _OBSERVED))
-        if changes := self._given.describe_changes(notes):
+        observed = os.path.join(checkpoint_dir, _OBSERVED)
+        try:
+            changes = self._given.describe_changes(read_journals(observed))
+        except (OSError, ValueError, TypeError):
+            changes = [f"what it had read is damaged, in {observed}"]
+        if changes:
             self.console.step(f"{node.id} starts from the beginning: {'; '.join(changes)}")
             remove_dir(checkpoint_dir, by_way_of=os.path.join(self._tmp_dir(node), "removed"))
             os.makedirs(checkpoint_dir)

@@ -5,10 +5,12 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
 _DRAFT, _ASIDE = ".writing-", ".damaged-"
+_PATIENCE_SECONDS = 1.0
 
 
 @contextlib.contextmanager
@@ -20,9 +22,7 @@ def write_whole(path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     # In a folder of its own, where `open` gives it the permissions that files have here.
-    with tempfile.TemporaryDirectory(
-        dir=folder, prefix=_DRAFT, ignore_cleanup_errors=True
-    ) as scratch:
+    with make_scratch_dir(folder, prefix=_DRAFT) as scratch:
         draft = os.path.join(scratch, os.path.basename(path))
         with open(draft, "wb") as file:
             yield file
@@ -32,6 +32,20 @@ def write_whole(path: str, *, durable: bool = True) -> Iterator[BinaryIO]:
         os.replace(draft, path)
     if durable:
         sync(folder)
+
+
+@contextlib.contextmanager
+def make_scratch_dir(folder: str, *, prefix: str) -> Iterator[str]:
+    """A directory for what is made, until it gets its name in `folder`; removed in the end."""
+    scratch = tempfile.mkdtemp(dir=folder, prefix=prefix)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while os.path.lexists(scratch) and time.monotonic() < until:
+            time.sleep(0.01)  # FUSE hears a moment later that a file was closed
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def sync(path: str) -> None:

@@ -4,12 +4,12 @@
 import os
 import pkgutil
 import shutil
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 from stoker.models.rewriting.rewriter import BaseRewriter, ModelDescription, ModelType
 from stoker.models.rewriting.targets import TARGETS
+from stoker.storage.files import make_scratch_dir
 
 TFLITE_REWRITER = "TFLiteRewriter"
 TFJS_REWRITER = "TFJSRewriter"
@@ -69,7 +69,7 @@ class RewritingExporter:
             return None
         base_path = os.fsdecode(base_path)
         # Beside the export: a rename has to stay in one file system.
-        with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=export_path) as folder:
+        with make_scratch_dir(export_path, prefix="tmp-rewrite-") as folder:
             rewritten = os.path.join(folder, "model")
             os.mkdir(rewritten)
             # Estimators export inside a graph; a thread of its own begins outside of it.

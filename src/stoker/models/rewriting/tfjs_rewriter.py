@@ -27,6 +27,7 @@ from stoker.models.rewriting.conversion import Conversion, NotRun, Runtime, Unsu
 from stoker.models.rewriting.format_rewriter import FormatRewriter
 from stoker.models.rewriting.rewriter import ModelType
 from stoker.patches import tensorflowjs
+from stoker.storage.files import make_scratch_dir
 
 _ENVIRONMENT = "tfjs"
 _PACKAGE = "@tensorflow/tfjs"
@@ -62,7 +63,7 @@ def _convert_tfjs_model(saved_model_path: str, destination_path: str, **how: Any
     """Convert a SavedModel; TFX's tests replace this function."""
     python = create(RECIPES[_ENVIRONMENT], report=lambda line: say(line, error=True))
     conversion = prepare(saved_model_path, **how)
-    with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=destination_path) as folder:
+    with make_scratch_dir(destination_path, prefix="tmp-rewrite-") as folder:
         conversion.plain.save(folder)
         arguments = [folder, destination_path, conversion.plain.signature.key]
         done = subprocess.run(

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NoReturn
@@ -28,6 +27,7 @@ from stoker.models.rewriting.format_rewriter import FormatRewriter
 from stoker.models.rewriting.plain import PlainModel
 from stoker.models.rewriting.rewriter import ModelDescription, ModelType
 from stoker.models.serving_model import CALL_ERRORS, first_line
+from stoker.storage.files import make_scratch_dir
 
 METADATA = "stoker"
 """The name of the metadata entry that says what a file takes and gives, as JSON."""
@@ -117,7 +117,7 @@ class TFLiteRewriter(FormatRewriter):
         # One scale has to fit all that is added up: measures in different units would drown each
         # other in eight bits.
         how = self._arguments(avoid=avoid, for_integers=self.precision == "int8")
-        with tempfile.TemporaryDirectory(prefix="tmp-rewrite-", dir=target) as folder:
+        with make_scratch_dir(target, prefix="tmp-rewrite-") as folder:
             conversion = _create_tflite_compatible_saved_model(source, folder, **how)
             content = self._convert(folder, conversion)
         with open(os.path.join(target, self._filename), "wb") as file:

@@ -101,7 +101,6 @@ class Checkpointer:
         allowed = is_stop_wanted() or self.schedule.allows(num_bytes(variables), now=began)
         if not (self._writes and allowed):
             return
-            "entropy": entropy(),
         try:
             store.put(_take_checkpoint(variables, describe), at_the_end=at_the_end)
         except Exception as error:  # of a disk, or of the user's objects when they are looked at
@@ -138,6 +137,7 @@ def _take_checkpoint(
     arrays: Arrays = read_variables(variables)
     record = {
         "time": datetime.now().isoformat(sep=" ", timespec="seconds"),
+        "entropy": entropy(),
         "random": as_plain(read_random_state(), arrays),
         **describe(arrays),
     }
