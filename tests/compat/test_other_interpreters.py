@@ -165,4 +165,4 @@ def test_an_estimator_and_a_keras_module_train_in_tensorflow_1_15(
         assert done.outputs[f"serve_{name}"]["answers"][0].value == answers
         assert done.outputs[f"serve_{name}"]["distinct"][0].value > 1
     assert checked(done, "estimator").endswith("Format-TFMA loads.")
-    assert checked(done, "keras").startswith("serving_default loads")
+    assert checked(done, "keras").startswith(("serving_default loads", "serving_default works"))

@@ -197,6 +197,7 @@ class Everything(Callback):
         self.per_metric = {"loss": Best(), "accuracy": Best()}
         self.numpy = np.random.default_rng(1)
         self.python = random.Random(1)
+        self.of_the_system = random.SystemRandom()
         self.legacy = np.random.RandomState(1)
         self.colour = Colour.RED
         self.text = "begun"

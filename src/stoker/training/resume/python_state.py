@@ -45,6 +45,7 @@ _STATELESS = (
     *(type, property, functools.partial, types.ModuleType, types.BuiltinFunctionType),
     *(types.FunctionType, re.Pattern, logging.Logger, io.IOBase),
     *(threading.Thread, type(threading.Lock()), type(threading.RLock()), np.ufunc),
+    random.SystemRandom,
 )
 """Types whose values do things, and remember little: they are passed over in silence."""
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
@@ -99,14 +100,14 @@ class StateReader:
     def _read_in_place(self, value: Any, path: str) -> State | None:
         if id(value) in self._seen:
             return None
-        if isinstance(value, _GENERATORS):
+        if isinstance(value, _GENERATORS) and not isinstance(value, _STATELESS):
             return {"generator": as_plain(_get_generator_state(value), self._arrays)}
         if isinstance(value, enum.Enum):
             return {"member": value.name}
         if type(value) in _CONTAINERS:
             self._seen.add(id(value))
             return {"items": self._read_items(value, path)}
-        if _is_tensor(value) and value.dtype.name != "string":
+        if _is_tensor_of_numbers(value):
             return {"tensor": as_plain(np.asarray(value.numpy()), self._arrays)}
         # What is made from a list, say, has more to it than its attributes; and all has an end.
         is_closed = isinstance(value, _BUILT_IN) or path.count(".") > _DEEPEST
@@ -325,9 +326,11 @@ def _is_trackable(value: Any) -> bool:
     return tf is not None and isinstance(value, tf.__internal__.tracking.Trackable)
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor_of_numbers(value: Any) -> bool:
     tf = sys.modules.get("tensorflow")
-    return tf is not None and isinstance(value, tf.Tensor) and hasattr(value, "numpy")
+    if tf is None or not isinstance(value, tf.Tensor) or not hasattr(value, "numpy"):
+        return False
+    return bool(value.dtype.is_numpy_compatible) and value.dtype != tf.string
 
 
 def _get_generator_state(generator: Any) -> Any:
