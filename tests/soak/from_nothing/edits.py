@@ -18,12 +18,7 @@ from kill_matrix.moments import Moment, watch_for
 
 from from_nothing.project import Project, list_numbers
 
-OPEN: Mapping[str, str] = {
-    **dict.fromkeys(
-        ["SETTINGS", "rate", "size", "ORACLE_MODULE", "ORACLE_COMPONENT", "TOY"],
-        "what a step's code reads besides its inputs is not in its key",
-    ),
-}
+OPEN: Mapping[str, str] = {}
 """Edits and numbers that are known to end badly, and why: STOKER_OPEN=1 draws them all the same."""
 
 ALL = frozenset(["*"])
