@@ -12,7 +12,6 @@ from stoker.dsl import ChannelParameter, ComponentSpec, OutputArtifact, Pipeline
 from stoker.dsl.component import BaseComponent
 from stoker.dsl.executor import BaseExecutor, ExecutorClassSpec
 from stoker.dsl.proto import example_gen_pb2
-from stoker.models.rewriting.onnx_rewriter import ONNXRewriter
 
 ESCAPES = ["../../esc", "a/b", "/etc", "..", ".", ".stoker", "a\\b", "a\0b", "\x1b[31m", "a\nb"]
 ESCAPES += ["\udcff", "\u202egpj.exe", "n" * 201, "é" * 101]
@@ -66,7 +65,6 @@ WAYS = {
     "the key of an Importer's output": lambda key: Importer("s", Model, output_key=key),
     "a pipeline's name": lambda name: Pipeline(name, "root"),
     "a split that an artifact tells of": split_folder,
-    "a file of a rewriter's": lambda name: ONNXRewriter("r", filename=name),
 }
 
 

@@ -12,6 +12,7 @@ from stoker.artifacts import Artifact
 from stoker.components.importer import Importer
 from stoker.dsl import OutputArtifact, Parameter, Pipeline, component
 from stoker.errors import BadData, StepFailed
+from stoker.launchers.in_process import InProcess
 from stoker.metadata.records import ExecutionState
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
@@ -45,9 +46,10 @@ def log_in(
 
 @pytest.fixture
 def run(tmp_path):
-    def run(*components, name="logins"):
+    def run(*components, launcher=None):
         root = str(tmp_path / "root")
-        return LocalDagRunner().run(Pipeline(name, root, components=components, enable_cache=True))
+        pipeline = Pipeline("logins", root, components=components, enable_cache=True)
+        return LocalDagRunner(launcher).run(pipeline)
 
     return run
 
@@ -96,7 +98,7 @@ def test_a_secret_of_the_environment_is_masked(run, tmp_path, capfd, monkeypatch
 
 def test_the_step_runs_again_when_its_secret_changes(run, tmp_path):
     for config in (f"token={SECRET}-1", f"token={SECRET}-1", f"token={SECRET}-2"):
-        run(log_in(config=config))
+        run(log_in(config=config), launcher=InProcess())
     states = [execution.state for execution in get_executions(tmp_path)]
     complete, cached = ExecutionState.COMPLETE, ExecutionState.CACHED
     assert states == [complete, cached, complete]
@@ -113,7 +115,7 @@ def test_an_importers_address_is_recorded_without_its_password(run, tmp_path, ca
 
 def test_harmless_words_stay_in_what_is_recorded(run, tmp_path):
     text = "passenger_count=3, author=Ann, max_tokens=12"
-    run(log_in(config=text))
+    run(log_in(config=text), launcher=InProcess())
     assert get_executions(tmp_path)[0].properties["config"] == text
 
 

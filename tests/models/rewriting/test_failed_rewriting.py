@@ -10,6 +10,7 @@ from rewritten_models import save, save_dense, write_examples
 
 from stoker.errors import RewriteFailed
 from stoker.models.rewriting.converters import rewrite_saved_model
+from stoker.models.rewriting.onnx_rewriter import ONNXRewriter
 from stoker.models.rewriting.rewriter import ModelType
 from stoker.models.rewriting.targets import rewrite
 from stoker.models.rewriting.tflite_rewriter import LiteRT, TFLiteRewriter
@@ -35,6 +36,13 @@ def bessel(tmp_path_factory):
         lambda x: {"y": tf.math.bessel_i0(x)},
         tf.TensorSpec([None, 3], tf.float32, name="x"),
     )
+
+
+@pytest.mark.parametrize("rewriter", [TFLiteRewriter, ONNXRewriter])
+@pytest.mark.parametrize("filename", ["../esc", "/etc/x", "..", ""])
+def test_a_file_name_cannot_lead_out_of_the_models_folder(rewriter, filename):
+    with pytest.raises(ValueError, match=r"filename=….*no '/'"):
+        rewriter("mine", filename=filename)
 
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
