@@ -214,6 +214,7 @@ def test_a_log_and_metrics_that_cannot_be_written_are_told_once(tmp_path, launch
     assert capfd.readouterr().err.count("not all metrics could be written") == 1
 
 
+@pytest.mark.slow
 def test_an_error_of_50_mb_is_shown_in_part_and_whole_in_the_log(tmp_path, capfd):
     code = "def run_fn(fn_args):\n    raise ValueError('begin ' + 'x' * 50_000_000 + ' end')\n"
     began = time.process_time()
