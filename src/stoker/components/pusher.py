@@ -251,9 +251,7 @@ def _read_version(last_push: str) -> int:
         return 0
     except (OSError, ValueError):
         aside = set_aside(last_push)
-        print(
-            f"{last_push} is damaged: it is now {aside}, and versions are counted from the others."
-        )
+        say(f"{last_push} is damaged: it is now {aside}, and versions are counted from the others.")
         return 0
 
 
