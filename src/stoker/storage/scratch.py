@@ -58,7 +58,11 @@ def _choose_tmpdir(folder: str) -> str:
     if len(os.fsencode(folder)) <= _LONGEST_TMPDIR:
         return folder
     elsewhere = tempfile.mkdtemp(prefix="stoker-")
-    os.symlink(elsewhere, os.path.join(folder, _ELSEWHERE))
+    try:
+        os.symlink(elsewhere, os.path.join(folder, _ELSEWHERE))
+    except OSError:  # a file system without links: only sockets need short names
+        os.rmdir(elsewhere)
+        return folder
     return elsewhere
 
 
