@@ -6,11 +6,11 @@ Its wheels need Python 3.10 and TensorFlow 2.16, so it cannot share ours.
 """
 
 import os
-import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from stoker.launchers.interpreters.finding import find_python, find_uv
 
 HERE = Path(__file__).parent
 HOME = HERE.parents[2] / ".envs" / "tfdv"
@@ -19,22 +19,21 @@ PACKAGES = ["tensorflow-data-validation==1.16.1", "setuptools<70", "dill"]
 
 def interpreter() -> str | None:
     """A Python 3.10 on this machine."""
-    return shutil.which("python3.10")
+    return find_python(["3.10"])
 
 
 def python() -> str:
     """The interpreter that can import TFDV."""
     inside, ready = str(HOME / "bin" / "python"), HOME / "ready"
     if not ready.exists():
-        base = interpreter()
-        if base is None:
-            raise FileNotFoundError("TFDV 1.16 needs Python 3.10: put python3.10 on the PATH.")
-        # pip alone tries hundreds of versions of Beam's cloud packages.
-        uv = [sys.executable, "-m", "uv"] if shutil.which("uv") is None else ["uv"]
-        subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", base, str(HOME)], check=True)
-        subprocess.run(
-            [*uv, "pip", "install", "--quiet", "--python", inside, *PACKAGES], check=True
-        )
+        uv = find_uv()  # pip would try hundreds of versions of Beam's cloud packages
+        if uv is None:
+            raise FileNotFoundError("TFDV is installed with uv: pip install uv.")
+        for command in (
+            ["venv", "--quiet", "--clear", "--python", str(interpreter()), str(HOME)],
+            ["pip", "install", "--quiet", "--python", inside, *PACKAGES],
+        ):
+            subprocess.run([uv, *command], check=True)
         ready.touch()
     return inside
 
