@@ -77,21 +77,20 @@ def _hide_secret(flag: str, arguments: Sequence[str]) -> str:
 
 
 def _say(name: str, then: str, now: str) -> str:
-    kind, _, what = name.partition(" ")
-    match kind + " ":
-        case _ if name == COMMAND_LINE:
-            return "the command line, which the code reads, changed"
-        case _ if name == VARIABLES:
-            return "there are other environment variables, and the code lists them"
-        case "flag ":
-            if is_secret(what):
-                return f"flag --{what} changed"
-            return f"flag --{what} changed: {now or 'not set'}, was {then or 'not set'}"
-        case "variable ":
-            return f"environment variable {what} changed"
-        case "folder ":
-            return f"folder {what}, which the code lists, has other files"
-        case "presence ":
-            what = name.removeprefix(PRESENCE)
-            return f"{what} is {'there' if now == 'there' else 'gone'} now"
+    """What is not as it was noted."""
+    if name == COMMAND_LINE:
+        return "the command line, which the code reads, changed"
+    if name == VARIABLES:
+        return "there are other environment variables, and the code lists them"
+    kind = next(one for one in (FLAG, VARIABLE, FOLDER, PRESENCE, FILE) if name.startswith(one))
+    what = name.removeprefix(kind)
+    if kind == FLAG:
+        values = "" if is_secret(what) else f": {now or 'not set'}, was {then or 'not set'}"
+        return f"flag --{what} changed{values}"
+    if kind == VARIABLE:
+        return f"environment variable {what} changed"
+    if kind == FOLDER:
+        return f"folder {what}, which the code lists, has other files"
+    if kind == PRESENCE:
+        return f"{what} is {'there' if now == 'there' else 'gone'} now"
     return f"file {what} {'is gone' if now == 'missing' else 'changed'}"
