@@ -339,10 +339,11 @@ class _Attempt:
         self._join_seconds = workers.join_seconds
         self._ended: queue.SimpleQueue[tuple[_RunningMember, Outcome]] = queue.SimpleQueue()
         self._looked_at = time.monotonic()
-        self._step_log = StepLog(task.log_file, watcher) if workers.is_group else None
         members = list_members(workers, task.needs.cluster)
         reserved = reserve(members, workers)
         members = place_members(members, reserved, workers)
+        # Opened when nothing can fail before `close`: there may be no room for the members.
+        self._step_log = StepLog(task.log_file, watcher) if workers.is_group else None
         self._members = [
             _RunningMember(
                 member=member,
