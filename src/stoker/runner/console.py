@@ -41,6 +41,7 @@ class Console:
     def __init__(self, out: IO[str] | None = None, err: IO[str] | None = None) -> None:
         self._out = _Screen(sys.stdout if out is None else out)
         self._err = _Screen(sys.stderr if err is None else err)
+        self._trouble = self._err if err is None else _Screen(sys.stderr)
         self._live = self._err.is_terminal
         self.secrets = KnownSecrets()
         self._lock = threading.Lock()
@@ -69,6 +70,11 @@ class Console:
         with self._lock:
             self._print(text)
             self._draw()
+
+    def failure(self, text: str) -> None:
+        """Print the user's own traceback, on standard error also where other lines are not."""
+        with self._lock:
+            self._print(text, self._trouble)
 
     def event(self, record: Record) -> None:
         """Show what a worker reports."""
@@ -105,11 +111,11 @@ class Console:
             return True
         return time.monotonic() - self._line_at >= _LINE_SECONDS
 
-    def _print(self, text: str) -> None:
+    def _print(self, text: str, screen: "_Screen | None" = None) -> None:
         self._clear()
         self._end_half_line()
         line = escape_controls(self.secrets.mask(text))
-        self._err.write(f"{line}\n".encode())
+        (screen or self._err).write(f"{line}\n".encode())
 
     def _clear(self) -> None:
         """Take the live line off the screen, also where a narrower window has broken it in two."""

@@ -449,7 +449,7 @@ class Steps:
         log.write(f"{whole}\n".encode(errors="backslashreplace"))
         log.close()
         if traceback:
-            self.console.step(_shorten(whole, log_file))
+            self.console.failure(_shorten(whole, log_file))
             message = message.strip().partition("\n")[0]  # the rest of it has just been printed
         text = f"{node.id} failed: {failure.kind}: {_shorten(message, log_file)}\n{failure.hint}"
         return StepFailed(text.rstrip(), _shorten(traceback, log_file))
