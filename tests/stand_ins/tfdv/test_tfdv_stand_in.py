@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -304,6 +305,9 @@ def test_options_come_back_from_JSON_of_both(stats):
     )
     record = json.loads(options.to_json())
     assert (record["TYPE_NAME"], record["_num_histogram_buckets"]) == ("StatsOptions", 3)
+    theirs = Path(__file__).with_name("recorded") / "stats_options.json"
+    options_of_TFDV = tfdv.StatsOptions.from_json(theirs.read_text())
+    assert json.loads(options_of_TFDV.to_json()) == json.loads(theirs.read_text())
     back = tfdv.StatsOptions.from_json(options.to_json())
     assert (back.schema, back.feature_allowlist) == (options.schema, ["fare"])
     with pytest.raises(ValueError, match="cannot be sent to another process"):

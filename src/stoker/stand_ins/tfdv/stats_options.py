@@ -114,14 +114,15 @@ class StatsOptions:
                     f"StatsOptions.{name} cannot be sent to another process. In a StatisticsGen, "
                     "give slicing_config instead of functions."
                 )
-        fields = dict(vars(self))
         record: dict[str, Any] = {"TYPE_NAME": "StatsOptions"}
-        for name in ("schema", "slicing_config"):
-            if (message := fields.pop(name)) is not None:
-                record[f"{name}_json"] = json_format.MessageToJson(message)
-        if allowed := fields.pop("feature_allowlist"):
-            record["_feature_allowlist"] = list(map(str, allowed))
-        return json.dumps(record | {_KEYS.get(name, name): fields[name] for name in fields})
+        for name, value in vars(self).items():
+            if name in ("schema", "slicing_config") and value is not None:
+                record[f"{name}_json"] = json_format.MessageToJson(value)
+            elif name == "feature_allowlist" and value is not None:
+                record[_KEYS[name]] = list(map(str, value))
+            else:
+                record[_KEYS.get(name, name)] = value
+        return json.dumps(record)
 
     @classmethod
     def from_json(cls, options_json: str) -> "StatsOptions":
