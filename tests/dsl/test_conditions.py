@@ -176,12 +176,11 @@ def test_a_step_that_was_not_run_is_recorded_with_the_reason(tmp_path):
     with Cond(judging.outputs["points"].future()[0].value > 100):
         pushing = push()
 
-    done = run(tmp_path, judging, pushing)
+    run(tmp_path, judging, pushing)
 
     with Store(Pipeline("school", str(tmp_path)).store_config(str(tmp_path))) as store:
         (execution,) = store.executions(pipeline_name="school", node_id="push")
-        executions = store.executions(run_id=done.id)
-        assert run_state(store.runs()[0], executions) == "complete"
+        assert run_state(store.runs()[0]) == "complete"
     assert execution.state == ExecutionState.CANCELED
     assert execution.standing == "skipped"
     assert execution.error == (

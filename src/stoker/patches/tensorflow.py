@@ -13,7 +13,6 @@ from typing import Any
 
 from stoker.any_python import tensorflow_files
 from stoker.patches.changes import after_import, replace
-from stoker.patches.imported_functions import replace_imported
 from stoker.patches.registry import PATCHES
 
 
@@ -66,7 +65,13 @@ def listen_only_at(host: str) -> None:
         ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, use_errno=True
     )
     new = kind(bind_there)
-    after_import("tensorflow", lambda _: replace_imported("libtensorflow", "bind", new))
+
+    def replace_bind(_: ModuleType) -> None:
+        from stoker.patches.imported_functions import replace_imported  # loads numpy
+
+        replace_imported("libtensorflow", "bind", new)
+
+    after_import("tensorflow", replace_bind)
 
 
 def narrow(name: bytes, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bytes:
