@@ -56,4 +56,4 @@ def refuse_damaged_inputs(node: Node, inputs: ArtifactMap) -> None:
 
 def _may_be_served(artifact: Artifact) -> bool:
     """Whether it is a model that others are given, or may hold one."""
-    return artifact.TYPE_ANNOTATION is SystemType.MODEL or isinstance(artifact, InfraBlessing)
+    return artifact.system_type() is SystemType.MODEL or isinstance(artifact, InfraBlessing)
