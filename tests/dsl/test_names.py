@@ -54,7 +54,7 @@ def example_gen_with_split(name):
 
 def split_folder(name):
     examples = Examples()
-    examples.uri, examples.splits = "/root/CsvExampleGen/examples/1", [name]
+    examples.uri, examples.splits = "/pipeline/CsvExampleGen/examples/1", [name]
     return examples.path(split=name)
 
 

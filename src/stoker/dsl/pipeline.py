@@ -54,8 +54,7 @@ class Pipeline:
             else as_store_config(metadata_connection_config)
         )
         self.components = in_order(components or ())
-        for node in self.components:
-            node.downstream_nodes = [one for one in self.components if node in one.upstream_nodes]
+        _fill_in_downstream_nodes(self.components)
 
     @property
     def pipeline_info(self) -> PipelineInfo:
@@ -72,6 +71,14 @@ class Pipeline:
         return self.metadata_connection_config or sqlite_metadata_connection_config(
             os.path.join(pipeline_root, "metadata.db")
         )
+
+
+def _fill_in_downstream_nodes(components: list[Node]) -> None:
+    for node in components:
+        node.downstream_nodes = []
+    for node in components:
+        for one in node.upstream_nodes:
+            one.downstream_nodes.append(node)
 
 
 # Arguments of TFX's Pipeline that say how other orchestrators should run it.

@@ -14,7 +14,7 @@ Ids = Select[int]
 
 PIPELINE, RUN, NODE = "pipeline", "pipeline_run", "node"
 
-_OUTPUTS = (
+OUTPUTS = (
     EventType.OUTPUT,
     EventType.DECLARED_OUTPUT,
     EventType.INTERNAL_OUTPUT,
@@ -150,7 +150,7 @@ def artifacts(
     if output_of is None and output_key is None:
         return wanted
     event = db.event
-    written = select(event.c.artifact_id).where(event.c.type.in_(_OUTPUTS))
+    written = select(event.c.artifact_id).where(event.c.type.in_(OUTPUTS))
     if output_of is not None:
         written = written.where(event.c.execution_id.in_(output_of))
     if output_key is not None:

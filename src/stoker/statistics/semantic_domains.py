@@ -4,6 +4,7 @@
 A feature of at least 100 values has a domain if four in five of them look so.
 """
 
+import abc
 import calendar
 import collections
 import itertools
@@ -38,7 +39,7 @@ class SemanticDomains:
                 detector.describe(stats)
 
 
-class _Detector:
+class _Detector(abc.ABC):
     """Counts the values that look like one thing; `spoiled` if one of them rules it out."""
 
     def __init__(self) -> None:
@@ -50,11 +51,11 @@ class _Detector:
     def share(self) -> float:
         return 0.0 if self.spoiled else self.num_alike / self.num_values
 
-    def add(self, values: pa.Array) -> None:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def add(self, values: pa.Array) -> None: ...
 
-    def describe(self, stats: statistics_pb2.FeatureNameStatistics) -> None:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def describe(self, stats: statistics_pb2.FeatureNameStatistics) -> None: ...
 
 
 class _NaturalText(_Detector):

@@ -8,18 +8,14 @@ from sqlalchemy import Connection, select
 
 from stoker.dsl.proto import metadata_store_pb2 as pb
 from stoker.metadata import schema as db
+from stoker.metadata.queries import OUTPUTS
+from stoker.metadata.records import USED, EventType
 from stoker.stand_ins.mlmd import rows
 from stoker.stand_ins.mlmd.errors import InvalidArgumentError
 from stoker.stand_ins.mlmd.filters import find_ids
 from stoker.stand_ins.mlmd.nodes import ARTIFACT, CONTEXT, EXECUTION, NodeKind
 
-_OUTPUTS = (
-    pb.Event.OUTPUT,
-    pb.Event.DECLARED_OUTPUT,
-    pb.Event.INTERNAL_OUTPUT,
-    pb.Event.PENDING_OUTPUT,
-)
-_INPUTS = (pb.Event.INPUT, pb.Event.DECLARED_INPUT, pb.Event.INTERNAL_INPUT)
+_INPUTS = (*USED, EventType.INTERNAL_INPUT)
 _DIRECTIONS = pb.LineageSubgraphQueryOptions
 _MOST_HOPS = 100
 
@@ -69,11 +65,11 @@ def _walk(
 
 def _types(kind: NodeKind, direction: Any) -> tuple[Any, ...]:
     """The events that are followed from a node of a kind."""
-    towards_makers = _OUTPUTS if kind is ARTIFACT else _INPUTS
-    towards_users = _INPUTS if kind is ARTIFACT else _OUTPUTS
+    towards_makers = OUTPUTS if kind is ARTIFACT else _INPUTS
+    towards_users = _INPUTS if kind is ARTIFACT else OUTPUTS
     if direction == _DIRECTIONS.UPSTREAM:
         return towards_makers
-    return towards_users if direction == _DIRECTIONS.DOWNSTREAM else _INPUTS + _OUTPUTS
+    return towards_users if direction == _DIRECTIONS.DOWNSTREAM else _INPUTS + OUTPUTS
 
 
 def _find_ending(connection: Connection, kind: NodeKind, nodes: Any) -> tuple[set[int], bool]:

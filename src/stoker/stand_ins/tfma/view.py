@@ -81,14 +81,8 @@ def _make_table(found: Mapping[str, Values]) -> MetricsTable:
     return MetricsTable(Table(columns=["slice", *names], rows=rows))
 
 
-class TimeSeries:
+class TimeSeries(MetricsTable):
     """How metrics change from one evaluation to the next: a chart each in a notebook."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def __str__(self) -> str:
-        return "\n".join(self.table.lines())
 
     def _repr_html_(self) -> str:
         names = self.table.columns[1:]
