@@ -121,7 +121,7 @@ def load_object(reference: str) -> Any:
     """What `package.module:Name` or `/path/of/file.py:Name` names.
 
     A file is a pipeline file: it is loaded once, and not at all where it is the program that runs;
-    its main guard does not run.
+    what is under its main guard, or below the line that starts the run, is not executed.
     """
     place, colon, name = reference.rpartition(":")
     if not colon or not place or not name:
@@ -133,7 +133,8 @@ def load_object(reference: str) -> Any:
         if not hasattr(found, part):
             raise ValueError(
                 f"{place} defines no {name}. A step's function or class has to be defined at the "
-                "top level of its file, not under the main guard."
+                "top level of its file, above the line that starts the run, and not under the main "
+                "guard."
             )
         found = getattr(found, part)
     return found
@@ -171,12 +172,38 @@ def put_first_on_sys_path(*folders: str) -> None:
     sys.path[:] = [*dict.fromkeys(folders), *(path for path in sys.path if path not in folders)]
 
 
+class RunAgain(BaseException):
+    """Ends the loading of a file at the line that starts the run which this process works for."""
+
+
+_num_loading = 0
+
+
+def stop_loading_here() -> None:
+    """Where a run starts: a file that is only being loaded for a step does not get further.
+
+    A pipeline file needs no main guard that way, and nor does a module that lies in the same file.
+    """
+    if _num_loading:
+        raise RunAgain("A file that a step loads starts a run.")
+
+
 class _CurrentSource(SourceFileLoader):
     """Compiles the text as it is now; bytecode is only as fresh as a file's whole second."""
 
     def get_code(self, _fullname: str) -> CodeType:
         code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
         return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        global _num_loading
+        _num_loading += 1
+        try:
+            super().exec_module(module)
+        except RunAgain:
+            pass  # what the step needs is defined above that line, or is missed by its name
+        finally:
+            _num_loading -= 1
 
 
 _find_source = FileFinder.path_hook(

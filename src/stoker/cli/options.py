@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
-from sqlalchemy.exc import ArgumentError
 
 from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
 from stoker.metadata.store import Store
@@ -56,24 +55,19 @@ def with_store(command: Callable[..., int]) -> Callable[..., int]:
     @store_options
     @functools.wraps(command)
     def with_open_store(*args: Any, root: str, place: str | None, **options: Any) -> int:
-        with open_store(find_store(root, place)) as store:
+        with Store(find_store(root, place)) as store:
             return command(*args, store=store, **options)
 
     return with_open_store
 
 
-def open_store(config: StoreConfig) -> Store:
-    """The store, open; one that cannot be opened is wrong usage."""
-    try:
-        return Store(config)
-    except (ArgumentError, ModuleNotFoundError) as error:  # no such database, or no driver for it
-        raise click.UsageError(f"The store {config.place} cannot be opened: {error}") from error
-
-
 def find_store(root: str, place: str | None) -> StoreConfig:
     """The store at `place`, or the only one below `root`; anything else is wrong usage."""
     if place and "://" in place:
-        return StoreConfig(place)
+        try:
+            return StoreConfig(place)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
     if place and not os.path.isfile(place):
         raise click.UsageError(f"There is no store {place}.")
     found = [place] if place else _stores_below(root)

@@ -11,7 +11,7 @@ import click
 from stoker.any_python.layout import serving_model_dir
 from stoker.artifacts import Artifact, Examples, Model
 from stoker.cli.lookup import find_artifact
-from stoker.cli.options import find_store, json_option, open_store, store_options
+from stoker.cli.options import find_store, json_option, store_options
 from stoker.cli.printing import print_answer
 from stoker.cli.train import read_data
 from stoker.components.importer import Importer
@@ -133,7 +133,7 @@ def _find(text: str, root: str, place: str | None) -> _ModelToRewrite:
         if place or not os.path.isdir(text):
             raise
         return _ModelToRewrite(uri=os.path.abspath(text))
-    with open_store(config) as store:
+    with Store(config) as store:
         path = text if text.isdecimal() else os.path.abspath(text)
         try:
             artifact = find_artifact(store, path.removesuffix(os.sep + _SERVING))

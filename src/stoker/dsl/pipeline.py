@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 from stoker.any_python.names import check_file_name
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import RuntimeParameter
+from stoker.dsl.places import check_places
 from stoker.metadata.config import (
     StoreConfig,
     as_store_config,
@@ -54,6 +55,7 @@ class Pipeline:
             else as_store_config(metadata_connection_config)
         )
         self.components = in_order(components or ())
+        check_places(self.pipeline_root, self.components)
         _fill_in_downstream_nodes(self.components)
 
     @property

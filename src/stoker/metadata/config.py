@@ -21,28 +21,28 @@ class StoreConfig:
     url: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        if "://" not in self.url:
+        if not self.url.startswith(_SQLITE):
             raise ValueError(
-                f"StoreConfig takes a database URL, got {self.url!r}. "
-                "For a file, use sqlite_metadata_connection_config(path)."
+                f"A metadata store is an SQLite file, got {self.place!r}. "
+                "Use sqlite_metadata_connection_config(path)."
             )
 
     def __repr__(self) -> str:
         return f"StoreConfig({self.place!r})"
 
     @property
-    def path(self) -> str | None:
-        """The file of an SQLite store, or None for a server."""
-        return self.url.removeprefix(_SQLITE) if self.url.startswith(_SQLITE) else None
+    def path(self) -> str:
+        """The file."""
+        return self.url.removeprefix(_SQLITE)
 
     def exists(self) -> bool:
-        """Whether there may be something in the store: a server is not asked."""
-        return self.path is None or os.path.exists(self.path)
+        """Whether there may be something in the store."""
+        return os.path.exists(self.path)
 
     @property
     def place(self) -> str:
-        """The file, or the URL without its password; for messages."""
-        return self.path or re.sub(r"(://[^:/@]*):[^/]*@", r"\1:***@", self.url)
+        """The file, or a URL without its password; for messages."""
+        return re.sub(r"(://[^:/@]*):[^/]*@", r"\1:***@", self.path)
 
 
 def sqlite_metadata_connection_config(metadata_db_uri: str | os.PathLike[str]) -> StoreConfig:
@@ -59,8 +59,8 @@ def as_store_config(config: Any) -> StoreConfig:
         if message.sqlite.filename_uri:
             return sqlite_metadata_connection_config(message.sqlite.filename_uri)
     raise ValueError(
-        f"A metadata store is a file, or a PostgreSQL database, got {_kind_of(config)}. Use "
-        "sqlite_metadata_connection_config(path), or StoreConfig('postgresql://…')."
+        f"A metadata store is an SQLite file, got {_kind_of(config)}. Use "
+        "sqlite_metadata_connection_config(path)."
     )
 
 

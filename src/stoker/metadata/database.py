@@ -33,13 +33,13 @@ class Database:
 
     def __init__(self, config: StoreConfig) -> None:
         self._place = config.place
-        self._engine = _sqlite(config.path) if config.path else create_engine(config.url)
+        self._engine = _sqlite(config.path)
         try:
             self._prepare()
         except StoreError:
             self.close()
             raise
-        if config.path and os.access(config.path, os.W_OK):
+        if os.access(config.path, os.W_OK):
             _use_write_ahead_log(self._engine)
 
     def close(self) -> None:

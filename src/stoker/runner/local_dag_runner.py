@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stoker.any_python.modules import stop_loading_here
 from stoker.artifacts import ArtifactMap
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import names_in
@@ -51,6 +52,7 @@ class LocalDagRunner:
         nothing changed. With `fresh`, trainings and searches start from the beginning, whatever
         a run that was stopped has left.
         """
+        stop_loading_here()
         added = _interception.options
         options = RunOptions(
             parameters={**(parameters or {}), **added.parameters},
@@ -110,6 +112,7 @@ def run_step(
     `before` is what the steps that it reads from have published, in runs of their own; `skipped`
     are those of them that a condition has left out.
     """
+    stop_loading_here()
     with (
         raise_on_sigterm(),
         contextlib.closing(launcher),

@@ -27,6 +27,7 @@ from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.conditions import Absent
 from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
+from stoker.dsl.places import check_places
 from stoker.errors import StepFailed, StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.step_log import StepLog
@@ -80,6 +81,7 @@ def begin_run(
     """
     open_missing_streams()
     given = dict(options.parameters)
+    check_places(pipeline.pipeline_root, pipeline.components, given)
     root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
     _check_writable(root, pipeline)
     plans = plan_steps(pipeline, given)

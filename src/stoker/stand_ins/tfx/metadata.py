@@ -21,7 +21,7 @@ class Metadata:
         from ml_metadata.proto import metadata_store_pb2
 
         config = metadata_store_pb2.ConnectionConfig()
-        config.sqlite.filename_uri = self.connection_config.path or ""
+        config.sqlite.filename_uri = self.connection_config.path
         self._store = metadata_store.MetadataStore(config)
         return self
 

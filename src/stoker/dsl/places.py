@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The places that a pipeline names: folders and files of this machine, and no buckets."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from stoker.dsl.component import BaseComponent, Node
+from stoker.dsl.parameters import RuntimeParameter, substitute
+
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+# Of a step with an executor of the user's own: what that reads and writes is its own affair.
+_READ_BY_US: tuple[str, ...] = ("module_file",)
+_READ_BY_OUR_EXECUTORS = (
+    *("input_base", "input_config", "anomalies_file", "schema_file", "source_uri"),
+    "push_destination",
+)
+
+
+def check_places(
+    pipeline_root: Any, nodes: Iterable[Node], given: Mapping[str, Any] | None = None
+) -> None:
+    """Raise ValueError if a place is not on this machine.
+
+    Without the values that the run is `given`, what they decide is passed over.
+    """
+    _check("Pipeline(pipeline_root=…)", pipeline_root, given)
+    for node in nodes:
+        for name, value in _list_places(node):
+            _check(f"{node.id}: {name}", value, given)
+
+
+def _list_places(node: Node) -> Iterator[tuple[str, Any]]:
+    names = _READ_BY_US
+    if not isinstance(node, BaseComponent) or node.executor_spec.class_path.startswith("stoker."):
+        names += _READ_BY_OUR_EXECUTORS
+    properties = node.exec_properties
+    return ((name, properties[name]) for name in names if name in properties)
+
+
+def _check(what: str, value: Any, given: Mapping[str, Any] | None) -> None:
+    if isinstance(value, RuntimeParameter):
+        if given is None:
+            return
+        value = substitute(value, given)
+    if isinstance(value, str) and (found := _find_remote(value)):
+        raise ValueError(
+            f"{what} is on this machine, got {found!r}. Stoker does not read or write buckets: "
+            "copy or mount what is there, and name its folder."
+        )
+
+
+def _find_remote(value: str) -> str | None:
+    """The place itself if it is elsewhere, or the first such in a message's JSON."""
+    if value.lstrip().startswith("{"):
+        return next((text for text in re.findall(r'"([^"]*)"', value) if _REMOTE.match(text)), None)
+    return value if _REMOTE.match(value) else None
