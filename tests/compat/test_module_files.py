@@ -78,9 +78,6 @@ def test_run_fn_is_named_by_its_dotted_path(tmp_path, penguins, monkeypatch):
         ("def run_fn(fn_args):\n  raise SystemExit(3)", "SystemExit: 3", "line 2, in run_fn"),
         ("import sys\ndef run_fn(fn_args):\n  sys.exit('no data')", "no data", "line 3, in run_fn"),
         ("import os\ndef run_fn(fn_args):\n  os._exit(7)", "left with exit code 7", ""),
-        ("def run_fn(fn_args)\n  pass", "SyntaxError: expected ':'", 'Trainer.py", line 1'),
-        ("import no_such_package", "No module named 'no_such_package'", "line 1, in <module>"),
-        ("def train(): pass", "defines no run_fn or trainer_fn; it has train.", ""),
         ("run_fn = 3", "is not a function but int: 3", ""),
         ("def run_fn(): pass", "takes 0 positional arguments but 1 was given", ""),
     ],
@@ -90,9 +87,6 @@ def test_run_fn_is_named_by_its_dotted_path(tmp_path, penguins, monkeypatch):
         "raises SystemExit",
         "calls sys.exit",
         "leaves the process",
-        "is no Python",
-        "imports what is not there",
-        "has another function",
         "has no function",
         "takes no arguments",
     ],
@@ -109,11 +103,6 @@ def test_a_failing_module_is_shown_and_publishes_nothing(
     with Store(Pipeline("models", root).store_config(root)) as store:
         assert store.artifacts(type_name="Model") == []
         assert len(store.artifacts(type_name="Model", states=[State.ABANDONED])) == 1
-
-
-def test_a_module_file_that_is_not_there_is_named(tmp_path, penguins):
-    with pytest.raises(StepFailed, match=r"There is no module file .*gone\.py. Check module_file."):
-        train(tmp_path, penguins, {"Trainer": {"module_file": str(tmp_path / "gone.py")}})
 
 
 def test_a_split_that_is_not_there_is_told_those_that_are(tmp_path, penguins):

@@ -34,6 +34,7 @@ from stoker.launchers.step_log import StepLog
 from stoker.metadata.masking import environment, find_secrets, mask_secrets
 from stoker.metadata.records import NUM_STEPS, RUN_STATE, ExecutionState, RunEnd
 from stoker.runner import cache
+from stoker.runner.before_work import check_before_work
 from stoker.runner.console import Console
 from stoker.runner.damage import find_damage, refuse_damaged_inputs
 from stoker.runner.given import Given, Notes
@@ -85,6 +86,8 @@ def begin_run(
     root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
     _check_writable(root, pipeline)
     plans = plan_steps(pipeline, given)
+    if not alone:
+        check_before_work(pipeline.components, plans)
     config = pipeline.store_config(root.path)
     if not (pipeline.enable_cache and config.exists()):
         # First of all, since importing TensorFlow takes longer than all that comes before it.

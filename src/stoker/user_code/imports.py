@@ -32,6 +32,8 @@ class ModuleImports:
     """The file itself and the local files that it reaches, each once, sorted."""
     third_party: tuple[str, ...] = ()
     """Installed modules outside the standard library, in order of first use."""
+    not_found: frozenset[str] = frozenset()
+    """The outermost names of what is neither installed nor among the user's own files."""
     trees: Mapping[str, ast.Module]
     """The parsed files by path, in the order of import; one that does not parse is left out."""
 
@@ -99,6 +101,7 @@ class _Scanner:
         self.package = dotted_name.rpartition(".")[0]
         self.files: set[str] = set()
         self.third_party: dict[str, None] = {}
+        self.not_found: set[str] = set()
         self.trees: dict[str, ast.Module] = {}
         self.stamps: dict[str, str] = {}
         self._local_paths = [os.path.dirname(module_file), root, *import_paths]
@@ -115,6 +118,7 @@ class _Scanner:
         return ModuleImports(
             files=tuple(sorted(self.files)),
             third_party=tuple(self.third_party),
+            not_found=frozenset(self.not_found),
             trees=self.trees,
         )
 
@@ -163,6 +167,8 @@ class _Scanner:
             return
         if depth := len(_find_parts(dotted_name, self._installed_paths)):
             self.third_party.setdefault(".".join(parts[:depth]))
+        else:
+            self.not_found.add(parts[0])
 
 
 def _parse(path: str) -> ast.Module | None:

@@ -114,7 +114,6 @@ BAD = {
         "    return TunerFnResult(tuner, [1])",
         r"fit_kwargs takes a dict, got \[1\]",
     ),
-    "no_function": ("def run_fn(fn_args): ...", "defines no tuner_fn; it has run_fn"),
     "raises": ("def tuner_fn(fn_args): raise OSError('gone')", "OSError: gone"),
 }
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be said against a user's module before it is loaded, from its text alone."""
+
+import ast
+import importlib.util
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from stoker.user_code.imports import ImportStatement, ModuleImports, scan
+
+# Text that makes names, or places to import from, which the text alone does not show.
+_DYNAMIC_NAMES = re.compile(r"\bimport \*|\bglobals\(\)|\b__getattr__\b|\bexec\(")
+_DYNAMIC_IMPORTS = re.compile(r"\bsys\.(path|meta_path|modules)\b|\bsite\b|\bpip\b")
+
+
+def find_problems(
+    module_file: str, functions: Sequence[str] = (), import_paths: Sequence[str] = ()
+) -> list[str]:
+    """Why a module would not load, or has none of `functions`; what is in doubt passes."""
+    if not os.path.isfile(module_file):
+        return [f"there is no module file {module_file}. Check module_file."]
+    imports = scan(module_file, import_paths)
+    if found := [*_find_syntax_errors(imports)]:
+        return found
+    with open(module_file, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    tree = imports.trees[os.path.abspath(module_file)]
+    found = [*_find_missing_imports(module_file, text, tree, imports)]
+    if functions and not _DYNAMIC_NAMES.search(text):
+        found += _find_missing_function(module_file, text, tree, functions)
+    return found
+
+
+def is_importable(dotted_name: str) -> bool:
+    """Whether the outermost package of a name is there; nothing is imported."""
+    try:
+        return importlib.util.find_spec(dotted_name.partition(".")[0]) is not None
+    except ValueError:  # a module without a spec: it is loaded, however that was done
+        return True
+
+
+def _find_syntax_errors(imports: ModuleImports) -> Iterator[str]:
+    for path in imports.files:
+        if path not in imports.trees:
+            with open(path, "rb") as file:
+                text = file.read()
+            try:
+                compile(text, path, "exec", dont_inherit=True)
+            except (SyntaxError, ValueError) as error:
+                line = getattr(error, "lineno", None) or 1
+                message = getattr(error, "msg", None) or error
+                yield f"{path}, line {line}: {type(error).__name__}: {message}"
+
+
+def _find_missing_imports(
+    path: str, text: str, tree: ast.Module, imports: ModuleImports
+) -> Iterator[str]:
+    """Statements at the top of the module; one inside of `try` or a function may never run."""
+    if _DYNAMIC_IMPORTS.search(text):
+        return
+    for statement in tree.body:
+        if isinstance(statement, ImportStatement):
+            for name in _list_outermost(statement):
+                if name in imports.not_found and not is_importable(name):
+                    yield (
+                        f"{path}, line {statement.lineno}: No module named {name!r}. Install the "
+                        "package that has it, or put its file beside the module."
+                    )
+
+
+def _list_outermost(statement: ImportStatement) -> list[str]:
+    if isinstance(statement, ast.Import):
+        return [alias.name.partition(".")[0] for alias in statement.names]
+    return [] if statement.level else [(statement.module or "").partition(".")[0]]
+
+
+def _find_missing_function(
+    path: str, text: str, tree: ast.Module, functions: Sequence[str]
+) -> Iterator[str]:
+    if not any(re.search(rf"\b{name}\b", text) for name in functions):
+        wanted = " or ".join(functions)
+        defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+        yield (
+            f"{path} defines no {wanted}; it has {', '.join(defined) or 'no function'}. "
+            f"Define {wanted} there."
+        )
