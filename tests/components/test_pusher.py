@@ -310,3 +310,11 @@ def test_a_custom_executor_needs_no_destination():
     )
 
     assert pusher.exec_properties == {"custom_config": '{"endpoint": "x"}'}
+
+
+def test_what_a_push_that_died_had_begun_is_taken_away(do, base):
+    (base / ".writing-abc").mkdir(parents=True)
+    (base / ".writing-abc" / ".last_push").write_text("17")
+    do()
+    assert not list(base.glob(".writing-*"))
+    assert len(versions_in(base)) == 1

@@ -28,7 +28,7 @@ from stoker.artifacts import (
 from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.errors import ModelRejected
 from stoker.models.blessing import Marker, is_blessed
-from stoker.storage.files import set_aside, show_path, sync, write_whole
+from stoker.storage.files import remove_drafts, set_aside, show_path, sync, write_whole
 from stoker.storage.locks import hold_lock
 from stoker.storage.manifest import Manifest, describe, find_differences, seal
 from stoker.storage.root import manifest_file
@@ -180,6 +180,7 @@ def push(model_path: str, base_directory: str, published: Manifest | None = None
     os.makedirs(base_directory, exist_ok=True)
     last_push = os.path.join(base_directory, _LAST_PUSH)
     with hold_lock(os.path.join(base_directory, _LOCK)):
+        remove_drafts(base_directory)
         copy = os.path.join(base_directory, _COPY)
         if os.path.lexists(copy):
             shutil.rmtree(copy)

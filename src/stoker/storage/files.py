@@ -72,6 +72,13 @@ def find_drafts(folder: str) -> list[str]:
     ]
 
 
+def remove_drafts(folder: str) -> None:
+    """Take away what a process that died has begun in a folder; nobody may be writing there."""
+    for name in os.listdir(folder):
+        if name.startswith(_DRAFT):
+            shutil.rmtree(os.path.join(folder, name))
+
+
 def set_aside(path: str) -> str:
     """Rename something damaged, so that it is not in the way; gives its new name."""
     number = 1
