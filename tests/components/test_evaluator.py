@@ -203,8 +203,6 @@ def test_what_cannot_be_evaluated_is_told_before_anything_is_blessed(
         ({"label_key": "name", "signature_name": "colors"}, "is 'mauve' in an example, .* 'red',"),
         ({"signature_name": "nothing"}, "no signature 'nothing'; it has classes"),
         ({"example_weight_key": "wieght"}, "the example weight.* Did you mean 'weight'"),
-        ({"slices": ({"feature_keys": ["colour"]},)}, "'colour', which a slicing_spec names"),
-        ({"slices": ({"feature_values": {"sise": "1"}},)}, "'sise', which a slicing_spec names"),
         ({"metric": "AUCC"}, "no metric 'AUCC'. Did you mean 'AUC'"),
         ({"thresholds": {"acu": {}}, "metric": "AUC"}, "'acu', which is not .* mean 'auc'"),
         ({"example_splits": ["evil"]}, r"has no split 'evil'; it has \['eval'\]"),
@@ -245,6 +243,29 @@ def refuses(tmp_path, model, examples, changes, told, engine=None):
     with pytest.raises((StokerError, ValueError), match=told):
         declare_and_run()
     assert not list(tmp_path.glob("blessing/*"))
+
+
+def test_there_are_no_slices_by_a_feature_that_no_example_has(tmp_path, model, examples, capfd):
+    """As with TFMA: many pipelines have slicing_specs that were copied from another data set."""
+    accuracy = {"class_name": "BinaryAccuracy", "threshold": at_least(0.6)}
+    slices = ({}, {"feature_keys": ["colour", "partner"]}, {"feature_values": {"color": "red"}})
+    given = config(accuracy, slices=slices)
+    step = Evaluator(examples=examples, model=model, eval_config=given)
+
+    evaluation, blessing = evaluate(tmp_path, step, examples=examples, model=model)
+
+    assert blessing.get_int_custom_property("blessed") == 1
+    assert set(read_metrics(evaluation.uri)) == {(), (("color", "red"),)}
+    told = capfd.readouterr().out
+    assert "no feature 'colour', which a slicing_spec names. Did you mean 'color'?" in told
+
+
+def test_a_threshold_for_slices_that_there_are_not_is_not_held(tmp_path, model, examples):
+    accuracy = {"class_name": "BinaryAccuracy", "threshold": at_least(0)}
+    given = config(accuracy, slices=({"feature_keys": ["colour"]},))
+    step = Evaluator(examples=examples, model=model, eval_config=given)
+    _, blessing = evaluate(tmp_path, step, examples=examples, model=model)
+    assert blessing.get_int_custom_property("blessed") == 0
 
 
 def test_a_pipeline_that_cannot_be_evaluated_pushes_nothing(tmp_path, model, examples):

@@ -158,7 +158,7 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
             statistic.add(totals[key], scored[model, weighted], *members)
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
-    slicer.check()
+    slicer.tell_of_missing_features()
     return _add_differences(
         plan,
         {

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from stoker.any_python.lines import say
 from stoker.errors import BadData
 
 
@@ -99,8 +100,18 @@ def _classes(outputs: Mapping[str, np.ndarray]) -> list[bytes] | None:
 
 def no_such_feature(name: str, what_for: str, known: Iterable[str]) -> BadData:
     """The error about a feature that no example has."""
+    return BadData(_describe_missing(name, what_for, known))
+
+
+def say_there_are_no_slices_by(name: str, known: Iterable[str]) -> None:
+    """Tell of a slicing_spec whose feature no example has: TFMA makes no slices by it."""
+    told = _describe_missing(name, "a slicing_spec names", known)
+    say(f"{told} There are no slices by it.")
+
+
+def _describe_missing(name: str, what_for: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    return BadData(
+    return (
         f"The examples have no feature {name!r}, which {what_for}.{did_you_mean(name, names)} They "
         f"have {', '.join(names) or 'none'}."
     )

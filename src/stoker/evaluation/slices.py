@@ -7,7 +7,7 @@ import numpy as np
 
 from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import BadData
-from stoker.evaluation.features import Feature, Features, no_such_feature
+from stoker.evaluation.features import Feature, Features, say_there_are_no_slices_by
 
 SliceValue = str | int | float
 SliceKey = tuple[tuple[str, SliceValue], ...]
@@ -41,12 +41,12 @@ class Slicer:
         pairs = np.unique(rows * max(1, len(self._numbers)) + slices)
         return np.divmod(pairs, max(1, len(self._numbers)))
 
-    def check(self) -> None:
-        """Refuse slices by features that no example had."""
+    def tell_of_missing_features(self) -> None:
+        """Say which features the specs name that no example had."""
         for spec in self._specs:
             for name in (*spec.feature_keys, *spec.feature_values):
                 if name not in self._seen:
-                    raise no_such_feature(name, "a slicing_spec names", self._known)
+                    say_there_are_no_slices_by(name, self._known)
 
     def _of_spec(self, spec: SlicingSpec, features: Features, num_rows: int) -> Members:
         names = sorted({*spec.feature_keys, *spec.feature_values})

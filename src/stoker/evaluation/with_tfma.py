@@ -12,7 +12,13 @@ from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import BadData
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.engine import Batch
-from stoker.evaluation.features import did_you_mean, labels_of, no_such_feature, refuse_nan
+from stoker.evaluation.features import (
+    did_you_mean,
+    labels_of,
+    no_such_feature,
+    refuse_nan,
+    say_there_are_no_slices_by,
+)
 from stoker.evaluation.metrics import name_of
 from stoker.statistics.data_schema import read_schema
 
@@ -124,18 +130,21 @@ def check_examples(config: EvalConfig, batches: Iterable[Batch], *, all_known: b
                 labels_of(features, spec.label_key, outputs)
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
-    for name, what_for in _list_features(config):
-        if name not in known and all_known:
+    if not all_known:
+        return
+    for name, what_for in _list_needed_features(config):
+        if name not in known:
             raise no_such_feature(name, what_for, known)
+    for slicing in config.slicing_specs:
+        for name in (*slicing.feature_keys, *slicing.feature_values):
+            if name not in known:
+                say_there_are_no_slices_by(name, known)
 
 
-def _list_features(config: EvalConfig) -> Iterator[tuple[str, str]]:
-    """The features that a configuration names, and what each is for."""
+def _list_needed_features(config: EvalConfig) -> Iterator[tuple[str, str]]:
+    """The features without which nothing can be computed, and what each is for."""
     for spec in config.model_specs:
         for name in filter(None, [spec.label_key, *spec.label_keys.values()]):
             yield name, "is to be the label"
         for name in filter(None, [spec.example_weight_key, *spec.example_weight_keys.values()]):
             yield name, "is to be the example weight"
-    for slicing in config.slicing_specs:
-        for name in (*slicing.feature_keys, *slicing.feature_values):
-            yield name, "a slicing_spec names"
