@@ -51,6 +51,7 @@ class BulkInferrerSpec(dsl.ComponentSpec):
         "inference_result": dsl.ChannelParameter(type=InferenceResult),
         "output_examples": dsl.ChannelParameter(type=Examples),
     }
+    OLDER_NAMES: ClassVar = {"output": "inference_result"}
     PARAMETERS: ClassVar = {
         "data_spec": dsl.ExecutionParameter(type=bulk_inferrer_pb2.DataSpec, optional=True),
         "model_spec": dsl.ExecutionParameter(type=bulk_inferrer_pb2.ModelSpec, optional=True),
@@ -69,6 +70,7 @@ class BulkInferrer(dsl.BaseComponent):
     BASE_TYPE: ClassVar = "PROCESS"
     USES_TENSORFLOW: ClassVar = True
 
+    @dsl.take_older_names
     def __init__(
         self,
         examples: dsl.Channel,

@@ -57,6 +57,7 @@ class EvaluatorSpec(dsl.ComponentSpec):
         "evaluation": dsl.ChannelParameter(type=ModelEvaluation),
         "blessing": dsl.ChannelParameter(type=ModelBlessing, optional=True),
     }
+    OLDER_NAMES: ClassVar = {"model_exports": "model", "output": "evaluation"}
     PARAMETERS: ClassVar = {
         "eval_config": dsl.ExecutionParameter(type=EvalConfig, optional=True),
         "example_splits": dsl.ExecutionParameter(type=str, optional=True),
@@ -79,6 +80,7 @@ class Evaluator(dsl.BaseComponent):
     BASE_TYPE: ClassVar = "EVALUATE"
     USES_TENSORFLOW: ClassVar = True
 
+    @dsl.take_older_names
     def __init__(
         self,
         examples: dsl.Channel,

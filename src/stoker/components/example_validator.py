@@ -30,6 +30,7 @@ class ExampleValidatorSpec(dsl.ComponentSpec):
         "serving_statistics": dsl.ChannelParameter(type=ExampleStatistics, optional=True),
     }
     OUTPUTS: ClassVar = {"anomalies": dsl.ChannelParameter(type=ExampleAnomalies)}
+    OLDER_NAMES: ClassVar = {"stats": "statistics", "output": "anomalies"}
 
 
 class ExampleValidator(dsl.BaseComponent):
@@ -41,6 +42,7 @@ class ExampleValidator(dsl.BaseComponent):
     BASE_TYPE: ClassVar = "PROCESS"
     PRELOAD: ClassVar = ("stoker.statistics.anomalies", "stoker.statistics.data_schema")
 
+    @dsl.take_older_names
     def __init__(
         self,
         statistics: dsl.Channel,

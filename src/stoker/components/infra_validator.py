@@ -56,6 +56,7 @@ class InfraValidator(dsl.BaseComponent):
     BASE_TYPE: ClassVar = "EVALUATE"
     USES_TENSORFLOW: ClassVar = True
 
+    @dsl.take_older_names
     def __init__(
         self,
         model: dsl.Channel,

@@ -39,6 +39,7 @@ class ModelValidator(dsl.BaseComponent):
     BASE_TYPE: ClassVar = "EVALUATE"
     USES_TENSORFLOW: ClassVar = True
 
+    @dsl.take_older_names
     def __init__(
         self, examples: dsl.Channel, model: dsl.Channel, *, instance_name: str | None = None
     ) -> None:

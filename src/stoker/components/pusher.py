@@ -51,6 +51,11 @@ class PusherSpec(dsl.ComponentSpec):
         "infra_blessing": dsl.ChannelParameter(type=InfraBlessing, optional=True),
     }
     OUTPUTS: ClassVar = {"pushed_model": dsl.ChannelParameter(type=PushedModel)}
+    OLDER_NAMES: ClassVar = {
+        "model_export": "model",
+        "model_push": "pushed_model",
+        "output": "pushed_model",
+    }
     PARAMETERS: ClassVar = {
         "push_destination": dsl.ExecutionParameter(type=PushDestination, optional=True),
         "custom_config": dsl.ExecutionParameter(type=str, optional=True),
@@ -65,6 +70,7 @@ class Pusher(dsl.BaseComponent):
     TYPE_NAME: ClassVar = "tfx.components.pusher.component.Pusher"
     BASE_TYPE: ClassVar = "DEPLOY"
 
+    @dsl.take_older_names
     def __init__(
         self,
         model: dsl.Channel | None = None,

@@ -19,6 +19,7 @@ class SchemaGenSpec(dsl.ComponentSpec):
     }
     INPUTS: ClassVar = {"statistics": dsl.ChannelParameter(type=ExampleStatistics)}
     OUTPUTS: ClassVar = {"schema": dsl.ChannelParameter(type=Schema)}
+    OLDER_NAMES: ClassVar = {"stats": "statistics", "output": "schema"}
 
 
 class SchemaGen(dsl.BaseComponent):
@@ -30,10 +31,11 @@ class SchemaGen(dsl.BaseComponent):
     BASE_TYPE: ClassVar = "PROCESS"
     PRELOAD: ClassVar = ("stoker.statistics.data_schema", "stoker.statistics.compute")
 
+    @dsl.take_older_names
     def __init__(
         self,
         statistics: dsl.Channel,
-        infer_feature_shape: bool | dsl.RuntimeParameter = True,
+        infer_feature_shape: bool | dsl.RuntimeParameter | None = None,
         exclude_splits: list[str] | None = None,
         *,
         instance_name: str | None = None,
@@ -43,10 +45,13 @@ class SchemaGen(dsl.BaseComponent):
         Args:
             statistics: The statistics to infer a schema from.
             infer_feature_shape: Whether a feature with the same number of values in every example
-                gets a fixed shape.
+                gets a fixed shape. True by default, and False, as it was then, in a pipeline whose
+                first steps have arguments that TFX dropped since.
             exclude_splits: The splits to leave out; none by default.
             instance_name: An older way to name the step; `with_id` is today's.
         """
+        if infer_feature_shape is None:
+            infer_feature_shape = not (self.has_older_names or dsl.has_older_names(statistics))
         spec = SchemaGenSpec.from_arguments(
             locals(), exclude_splits=json.dumps(exclude_splits or [])
         )

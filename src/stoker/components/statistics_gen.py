@@ -27,6 +27,7 @@ class StatisticsGenSpec(dsl.ComponentSpec):
         "schema": dsl.ChannelParameter(type=Schema, optional=True),
     }
     OUTPUTS: ClassVar = {"statistics": dsl.ChannelParameter(type=ExampleStatistics)}
+    OLDER_NAMES: ClassVar = {"input_data": "examples", "output": "statistics"}
 
 
 class StatisticsGen(dsl.BaseComponent):
@@ -38,14 +39,14 @@ class StatisticsGen(dsl.BaseComponent):
     BASE_TYPE: ClassVar = "PROCESS"
     PRELOAD: ClassVar = ("stoker.data.columns", "stoker.stand_ins.tfdv.generate")
 
+    @dsl.take_older_names
     def __init__(
         self,
-        examples: dsl.Channel | None = None,
+        examples: dsl.Channel,
         schema: dsl.Channel | None = None,
         stats_options: Any = None,
         exclude_splits: list[str] | None = None,
         *,
-        input_data: dsl.Channel | None = None,
         instance_name: str | None = None,
     ) -> None:
         """Declare the step.
@@ -55,7 +56,6 @@ class StatisticsGen(dsl.BaseComponent):
             schema: Their schema: numbers that it calls categories are counted as words.
             stats_options: `tfdv.StatsOptions`, or a dict with some of its fields.
             exclude_splits: The splits to leave out; none by default.
-            input_data: An older name of `examples`.
             instance_name: An older way to name the step; `with_id` is today's.
         """
         if stats_options is not None:
@@ -63,7 +63,6 @@ class StatisticsGen(dsl.BaseComponent):
             stats_options.check()
         spec = StatisticsGenSpec.from_arguments(
             locals(),
-            examples=examples or input_data,
             stats_options_json=stats_options and stats_options.to_json(),
             exclude_splits=json.dumps(exclude_splits or []),
         )

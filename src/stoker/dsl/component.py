@@ -20,6 +20,7 @@ import json
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from google.protobuf import json_format
@@ -73,7 +74,18 @@ class ExecutionParameter:
 class ChannelMap(dict[str, Channel]):
     """Channels by key; a wrong key is told the right ones, and attributes work as in old TFX."""
 
+    def __init__(
+        self,
+        channels: Mapping[str, Channel] = MappingProxyType({}),
+        *,
+        older: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(channels)
+        self._older = older
+
     def __missing__(self, key: str) -> Channel:
+        if self._older.get(key) in self:
+            return self[self._older[key]]
         raise KeyError(f"there is no {key!r} here; there is {', '.join(map(repr, self)) or 'none'}")
 
     def __getattr__(self, name: str) -> Channel:
@@ -93,6 +105,8 @@ class ComponentSpec:
     PARAMETERS: ClassVar[dict[str, ExecutionParameter]] = {}
     INPUTS: ClassVar[dict[str, ChannelParameter]] = {}
     OUTPUTS: ClassVar[dict[str, ChannelParameter]] = {}
+    OLDER_NAMES: ClassVar[dict[str, str]] = {}
+    """What some of them were called in earlier editions of TFX: see older_names.py."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -251,6 +265,8 @@ class Node:
     """The execution's type in the store; our own components have TFX's names there."""
     BASE_TYPE: ClassVar[BaseType | None] = None
     """What MLMD calls such steps."""
+    has_older_names: bool = False
+    """Whether it was given arguments that later editions of TFX dropped."""
 
     def __init__(
         self,
@@ -379,6 +395,8 @@ class BaseComponent(Node):
         self.executor_spec = executor_spec
         self.beam_pipeline_args: list[str] | None = None
         super().__init__(inputs=spec.inputs, outputs=spec.outputs, instance_name=instance_name)
+        self.inputs = ChannelMap(self.inputs, older=spec.OLDER_NAMES)
+        self.outputs = ChannelMap(self.outputs, older=spec.OLDER_NAMES)
 
     @property
     def exec_properties(self) -> dict[str, Any]:  # noqa: D102
@@ -405,6 +423,15 @@ class BaseComponent(Node):
         `outputs` are those of that time; an empty answer lets them be used again.
         """
         return ""
+
+    def replace_output(self, key: str, channel: Channel) -> None:
+        """Let a channel that was made before stand for an output, as early TFX allowed."""
+        if channel.producer is not None:
+            raise TypeError(
+                f"{key!r} is an output of {type(self).__name__}, got one of {channel.producer.id}."
+            )
+        self.outputs[key] = self.spec.outputs[key] = channel
+        channel.producer, channel.output_key = self, key
 
     def with_beam_pipeline_args(self, beam_pipeline_args: list[str]) -> Self:
         """Run this component's Beam pipelines, if it has any, with these flags."""

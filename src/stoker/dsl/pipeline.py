@@ -23,6 +23,9 @@ from stoker.metadata.config import (
 __all__ = ["Pipeline", "in_order"]
 
 
+_STORE = "metadata.db"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineInfo:
     """What a pipeline is called, and where it writes."""
@@ -42,9 +45,14 @@ class Pipeline:
         components: Iterable[Node] | None = None,
         enable_cache: bool = False,
         beam_pipeline_args: list[str] | None = None,
+        metadata_db_root: str | None = None,
         **accepted: Any,
     ) -> None:
         _warn_of(sorted(set(accepted) - _ACCEPTED))
+        if metadata_db_root and metadata_connection_config is None:  # before there were configs
+            metadata_connection_config = sqlite_metadata_connection_config(
+                os.path.join(metadata_db_root, _STORE)
+            )
         self.pipeline_name = check_file_name(pipeline_name, "A pipeline's name")
         self.pipeline_root = pipeline_root or "."
         self.enable_cache = enable_cache
@@ -71,7 +79,7 @@ class Pipeline:
     def store_config(self, pipeline_root: str) -> StoreConfig:
         """Where the records are kept: as configured, else beside the outputs."""
         return self.metadata_connection_config or sqlite_metadata_connection_config(
-            os.path.join(pipeline_root, "metadata.db")
+            os.path.join(pipeline_root, _STORE)
         )
 
 

@@ -65,6 +65,14 @@ class LocalDagRunner:
         return run
 
 
+class BeamDagRunner(LocalDagRunner):
+    """Runs a pipeline on this machine, as the runner of TFX's first years did."""
+
+    def __init__(self, beam_orchestrator_args: Any = None, config: Any = None) -> None:  # noqa: ARG002
+        """Both are accepted for TFX's pipelines: they say how Beam should start the steps."""
+        super().__init__()
+
+
 @dataclass(kw_only=True)
 class _Interception:
     """What `stoker run` adds to the runs that a pipeline file starts, and their results."""

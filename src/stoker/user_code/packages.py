@@ -10,8 +10,7 @@ from pathlib import Path
 
 from stoker.user_code.imports import scan
 
-# What is not called as the module in it; of others it is looked up, which takes longer.
-_NAMES = {
+PIP_NAMES = {
     "PIL": "pillow",
     "absl": "absl-py",
     "attr": "attrs",
@@ -20,9 +19,11 @@ _NAMES = {
     "dateutil": "python-dateutil",
     "dotenv": "python-dotenv",
     os.path.join("google", "protobuf"): "protobuf",
+    "skimage": "scikit-image",
     "sklearn": "scikit-learn",
     "yaml": "PyYAML",
 }
+"""What is not called as the module in it; of others it is looked up, which takes longer."""
 
 
 def find_package_versions(module_file: str, import_paths: Sequence[str] = ()) -> dict[str, str]:
@@ -54,7 +55,7 @@ def _find_folder(module: str, import_paths: tuple[str, ...]) -> str | None:
 @functools.cache
 def _find_version(module: str, folder: str) -> str:
     """The version of the distribution that a package is from; where there is none, its age."""
-    name = _NAMES.get(module, module)
+    name = PIP_NAMES.get(module, module)
     found = [*importlib.metadata.distributions(name=name, path=[folder])]
     for distribution in found or _search(module, folder):
         return distribution.version

@@ -42,6 +42,7 @@ class FileBasedExampleGenSpec(dsl.ComponentSpec):
         "range_config": dsl.ExecutionParameter(type=range_config_pb2.RangeConfig, optional=True),
     }
     OUTPUTS: ClassVar = {"examples": dsl.ChannelParameter(type=Examples)}
+    OLDER_NAMES: ClassVar = {"example_artifacts": "examples", "output": "examples"}
 
 
 class FileBasedExampleGen(dsl.BaseComponent):
@@ -54,9 +55,10 @@ class FileBasedExampleGen(dsl.BaseComponent):
     PATTERNS: ClassVar[tuple[str, ...]] = ()
     """The names that files of this format have, for `stoker train --data`."""
 
+    @dsl.take_older_names
     def __init__(
         self,
-        input_base: str | dsl.RuntimeParameter | None = None,
+        input_base: str | dsl.RuntimeParameter | dsl.Channel | None = None,
         input_config: InputConfig = None,
         output_config: OutputConfig = None,
         range_config: RangeConfig = None,
@@ -69,7 +71,7 @@ class FileBasedExampleGen(dsl.BaseComponent):
         """Declare the step.
 
         Args:
-            input_base: The folder that holds the files.
+            input_base: The folder that holds the files, or what `external_input(path)` gives.
             input_config: A pattern for each split of the input, below `input_base`; by default all
                 files are one split.
             output_config: The splits to write. By default an input of one split becomes two parts
@@ -131,9 +133,10 @@ class ImportExampleGen(FileBasedExampleGen):
     PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.decode")
     PATTERNS: ClassVar = ("*tfrecord*",)
 
+    @dsl.take_older_names
     def __init__(
         self,
-        input_base: str | dsl.RuntimeParameter | None = None,
+        input_base: str | dsl.RuntimeParameter | dsl.Channel | None = None,
         input_config: InputConfig = None,
         output_config: OutputConfig = None,
         range_config: RangeConfig = None,
@@ -197,20 +200,18 @@ FORMATS: tuple[type[FileBasedExampleGen], ...] = (
 
 
 def _choose_base(
-    input_base: str | dsl.RuntimeParameter | None, source: dsl.Channel | str | None
+    input_base: str | dsl.RuntimeParameter | dsl.Channel | None, source: dsl.Channel | str | None
 ) -> str | dsl.RuntimeParameter:
     """The folder to read, however an edition of TFX spelled it."""
-    if (input_base is None) == (source is None):
+    given = source if input_base is None else input_base
+    if given is None or (input_base is not None and source is not None):
         raise ValueError("An ExampleGen needs `input_base`: the folder that holds its files.")
-    if input_base is not None:
-        return input_base
-    if isinstance(source, str):
-        return source
-    assert source is not None
-    uris = [artifact.uri for artifact in source.get()]
+    if not isinstance(given, dsl.Channel):
+        return given
+    uris = [artifact.uri for artifact in given.get()]
     if len(uris) != 1:
         raise ValueError(
-            f"input= takes what external_input(path) gives: one artifact, got {len(uris)}. "
+            f"An ExampleGen takes what external_input(path) gives: one artifact, got {len(uris)}. "
             "Use input_base=path."
         )
     return uris[0]

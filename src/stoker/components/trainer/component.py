@@ -42,6 +42,7 @@ class TrainerSpec(dsl.ComponentSpec):
         "model": dsl.ChannelParameter(type=Model),
         "model_run": dsl.ChannelParameter(type=ModelRun),
     }
+    OLDER_NAMES: ClassVar = {"transform_output": "transform_graph", "output": "model"}
     PARAMETERS: ClassVar = {
         "module_file": dsl.ExecutionParameter(type=str, optional=True),
         "run_fn": dsl.ExecutionParameter(type=str, optional=True),
@@ -76,6 +77,7 @@ class Trainer(dsl.UserCodeComponent):
     RESUMABLE: ClassVar = True
     LOG_OUTPUT: ClassVar = "model_run"
 
+    @dsl.take_older_names
     def __init__(
         self,
         statistics: dsl.Channel | None = None,

@@ -41,6 +41,7 @@ class TransformSpec(dsl.ComponentSpec):
         "post_transform_stats": dsl.ChannelParameter(type=ExampleStatistics, optional=True),
         "post_transform_anomalies": dsl.ChannelParameter(type=ExampleAnomalies, optional=True),
     }
+    OLDER_NAMES: ClassVar = {"input_data": "examples", "transform_output": "transform_graph"}
     PARAMETERS: ClassVar = {
         "module_file": dsl.ExecutionParameter(type=str, optional=True),
         "preprocessing_fn": dsl.ExecutionParameter(type=str, optional=True),
@@ -79,6 +80,7 @@ class Transform(dsl.UserCodeComponent):
     TYPE_NAME: ClassVar = "tfx.components.transform.component.Transform"
     BASE_TYPE: ClassVar = "TRANSFORM"
 
+    @dsl.take_older_names
     def __init__(
         self,
         examples: dsl.Channel | None = None,
@@ -94,7 +96,6 @@ class Transform(dsl.UserCodeComponent):
         disable_statistics: bool = False,
         stats_options_updater_fn: str | None = None,
         *,
-        input_data: dsl.Channel | None = None,
         instance_name: str | None = None,
     ) -> None:
         """Declare the step.
@@ -118,7 +119,6 @@ class Transform(dsl.UserCodeComponent):
                 before and after.
             stats_options_updater_fn: The dotted path of a function that changes how statistics are
                 computed; one in `module_file` is found by itself.
-            input_data: An older name of `examples`.
             instance_name: An older way to name the step; `with_id` is today's.
         """
         dsl.check_one_of("Transform", module_file=module_file, preprocessing_fn=preprocessing_fn)
@@ -132,7 +132,6 @@ class Transform(dsl.UserCodeComponent):
         ]
         spec = TransformSpec.from_arguments(
             locals(),
-            examples=examples or input_data,
             force_tf_compat_v1=int(force_tf_compat_v1),
             custom_config=dsl.config_as_json("Transform", custom_config),
             disable_statistics=int(disable_statistics),

@@ -59,6 +59,7 @@ class Tuner(dsl.UserCodeComponent):
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.tuner.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.tuner.component.Tuner"
 
+    @dsl.take_older_names
     def __init__(
         self,
         examples: dsl.Channel | None = None,

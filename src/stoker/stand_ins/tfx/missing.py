@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stoker.errors import MissingPart
+from stoker.user_code.known_packages import RUN_HERE
 
 Advice = Mapping[str, str]
 
@@ -24,7 +25,6 @@ _CONTAINERS = (
     "Stoker runs Python executors, not containers: use ExecutorClassSpec(MyExecutor), whose Do() "
     "may start the container."
 )
-_RUNNER = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
 _MYSQL = "Keep the store in a file: sqlite_metadata_connection_config(path)."
 _STATES = "See how runs ended with `stoker runs`, or in the store's executions."
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
@@ -47,18 +47,19 @@ NAMES: Advice = {
     "ExecutorContainerSpec": _CONTAINERS,
     "FeatureComparator": _VALIDATOR,
     "ForEach": _FOR_EACH,
-    "KubeflowDagRunner": _RUNNER,
-    "KubeflowDagRunnerConfig": _RUNNER,
-    "KubeflowV2DagRunner": _RUNNER,
-    "KubeflowV2DagRunnerConfig": _RUNNER,
+    "KubeflowDagRunner": RUN_HERE,
+    "KubeflowDagRunnerConfig": RUN_HERE,
+    "KubeflowV2DagRunner": RUN_HERE,
+    "KubeflowV2DagRunnerConfig": RUN_HERE,
     "PairedExampleSkew": _VALIDATOR,
+    "PipelineDecorator": "Let the function return Pipeline(…, components=[…]) itself.",
     "PipelineInfo": _DRIVERS,
     "QueryBasedExampleGen": _OWN_EXAMPLE_GEN,
     "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
     "RunState": _STATES,
     "TemplatedExecutorContainerSpec": _CONTAINERS,
     "create_container_component": _CONTAINERS,
-    "get_default_kubeflow_metadata_config": _RUNNER,
+    "get_default_kubeflow_metadata_config": RUN_HERE,
     "mysql_metadata_connection_config": _MYSQL,
 }
 PLACEHOLDERS: Advice = dict.fromkeys(
@@ -70,6 +71,7 @@ PLACEHOLDERS: Advice = dict.fromkeys(
 )
 """Apart from the others, since some are everyday words."""
 MODULES: Advice = {
+    "tfx.components.base.base_driver": _DRIVERS,
     "tfx.components.example_gen.base_example_gen_executor": _OWN_EXAMPLE_GEN,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
     "tfx.components.example_gen.utils": _OWN_EXAMPLE_GEN,
@@ -77,8 +79,8 @@ MODULES: Advice = {
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
     "tfx.dsl.components.base.base_driver": _DRIVERS,
-    "tfx.orchestration.airflow": _RUNNER,
-    "tfx.orchestration.kubeflow": _RUNNER,
+    "tfx.orchestration.airflow": RUN_HERE,
+    "tfx.orchestration.kubeflow": RUN_HERE,
 }
 
 

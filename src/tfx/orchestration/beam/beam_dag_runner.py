@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runner for this machine, under an old name."""
 
-from stoker.runner import LocalDagRunner as BeamDagRunner
+from stoker.runner import BeamDagRunner

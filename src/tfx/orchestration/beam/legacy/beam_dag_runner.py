@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Beam runner, under an older path."""
 
-from stoker.runner import LocalDagRunner as BeamDagRunner
+from stoker.runner import BeamDagRunner

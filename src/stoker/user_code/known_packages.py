@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages that code for TFX imports and Stoker does not bring: how to have each, or do without.
+
+To add one: a line in KNOWN. `stoker check` says it, and so does a step that fails for want of it.
+"""
+
+from dataclasses import dataclass
+
+from stoker.user_code.packages import PIP_NAMES
+
+RUN_HERE = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
+"""What to do instead of running it on another orchestrator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPackage:
+    """How to have a package; one without both is not to be had beside Stoker."""
+
+    pip: str = ""
+    """What to install here."""
+    environment: str = ""
+    """The environment of `stoker env` that has it; today's TensorFlow has not."""
+    advice: str = ""
+    """What else to say: what to do without it, or with it."""
+
+    def describe(self, module: str) -> str:
+        """What to do about a module that is missing, in one line."""
+        if self.environment:
+            said = (
+                f"{module} does not run with today's TensorFlow; the environment has it: stoker "
+                f"env create {self.environment}, and Trainer(python={self.environment!r})."
+            )
+        elif self.pip:
+            said = f"{module} is not installed: pip install {self.pip}."
+        else:
+            said = f"{module} cannot be used with Stoker."
+        return f"{said} {self.advice}".rstrip()
+
+
+KNOWN = {
+    "airflow": KnownPackage(advice=RUN_HERE),
+    "apache_beam": KnownPackage(pip="apache-beam"),
+    "fairness_indicators": KnownPackage(
+        pip="--no-deps fairness-indicators",
+        advice="Evaluator(fairness_indicator_thresholds=[…]) needs no such package.",
+    ),
+    "google.colab": KnownPackage(
+        advice="Give files by their paths on this machine, and leave out what is Colab's."
+    ),
+    "kfp": KnownPackage(advice=RUN_HERE),
+    "kubernetes": KnownPackage(advice=RUN_HERE),
+    "tensorflow_addons": KnownPackage(environment="tf-2.15"),
+    "tensorflow_cloud": KnownPackage(
+        advice="Train on this machine, or with workers on Ray: LocalDagRunner(OnRay())."
+    ),
+    "tensorflow_datasets": KnownPackage(pip="tensorflow-datasets"),
+    "tensorflow_decision_forests": KnownPackage(environment="tf-2.15"),
+    "tensorflow_hub": KnownPackage(pip="tensorflow-hub"),
+    "tensorflow_io": KnownPackage(environment="tf-2.15"),
+    "tensorflow_probability": KnownPackage(pip="'tensorflow-probability[tf]'"),
+    "tensorflow_ranking": KnownPackage(pip="--no-deps tensorflow-ranking"),
+    "tensorflow_recommenders": KnownPackage(pip="tensorflow-recommenders"),
+    "tensorflow_text": KnownPackage(pip="tensorflow-text"),
+    "tfx_addons": KnownPackage(
+        pip="--no-deps tfx-addons", advice="With its dependencies comes TFX itself, over Stoker's."
+    ),
+    "witwidget": KnownPackage(
+        advice="Look at slices with tfma.view.render_slicing_metrics instead of the What-If Tool."
+    ),
+}
+"""By the name of the module."""
+
+
+def find_package(module: str) -> KnownPackage:
+    """How to have the package that a module is in."""
+    # Below google, each is a package of its own: google.cloud.bigquery.
+    name = module if module.startswith("google.") else module.partition(".")[0]
+    if name in KNOWN:
+        return KNOWN[name]
+    return KnownPackage(pip=PIP_NAMES.get(name, name.replace("_", "-").replace(".", "-")))
+
+
+def missing_package_hint(error: BaseException) -> str:
+    """What to do about a package that the user's code lacks, or an empty string."""
+    module = error.name if isinstance(error, ModuleNotFoundError) else None
+    top = (module or "").partition(".")[0]
+    return KNOWN[top].describe(top) if top in KNOWN else ""

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Channels, under their oldest path."""
+
+from stoker.dsl import Channel, as_channel
