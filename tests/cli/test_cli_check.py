@@ -1,99 +1,317 @@
 # SPDX-License-Identifier: Apache-2.0
-import ast
+"""`stoker check` over files, folders and notebooks: what runs, and what does not, line by line."""
+
+import json
 from pathlib import Path
 
 import pytest
 
-from stoker.cli.check import find_problems
-
 REPOSITORY = Path(__file__).parents[2]
 
 
-def messages(source):
-    return [problem.message for problem in find_problems(ast.parse(source), "file.py")]
+@pytest.fixture
+def check(stoker, here):
+    """Write files, check one of them or the folder, and see the answer as a record."""
+
+    def write_and_check(target=".", **files):
+        for name, text in files.items():
+            path = here / name.replace("__", "/")
+            path = path.with_suffix(path.suffix or ".py")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        result = stoker("check", target, "--json")
+        assert result.code == (0 if result.record["would_run"] else 1)
+        return result.record
+
+    return write_and_check
+
+
+def lines(record, *states):
+    """The findings about single lines, as `state line: message`."""
+    return [
+        f"{one['state']} {one['line']}: {one['message']}"
+        for one in record["findings"]
+        if one["line"] and (not states or one["state"] in states)
+    ]
+
+
+def notebook(*cells):
+    """A notebook of code cells, as Jupyter saves it."""
+    code = [{"cell_type": "code", "source": cell.splitlines(keepends=True)} for cell in cells]
+    text = {"cell_type": "markdown", "source": ["# What this is about"]}
+    return json.dumps({"cells": [text, *code], "nbformat": 4})
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "advice"),
+    [
+        ("from tfx.components import ExampleDiff", 1, "previous_statistics"),
+        ("from tfx import v1 as tfx\n\ntfx.components.ExampleDiff(x=1)", 3, "previous_statistics"),
+        ("import tfx.components\ntfx.components.ExampleDiff()", 2, "previous_statistics"),
+        ("from tfx.orchestration import kubeflow", 1, "LocalDagRunner"),
+        (
+            "from tfx.orchestration.airflow.airflow_dag_runner import AirflowDagRunner",
+            1,
+            "LocalDag",
+        ),
+        ("import tfx.v1 as t\nt.orchestration.experimental.KubeflowDagRunner", 2, "LocalDagRunner"),
+        ("import tensorflow_data_validation as tfdv\ntfdv.DetectFeatureSkew", 2, "skew_comparator"),
+        ("import kfp", 1, "LocalDagRunner"),
+        ("from airflow import models", 1, "LocalDagRunner"),
+        ("from google.colab import drive", 1, "paths on this machine"),
+        ("from tfx import components as c\nmake = c.ExampleDiff", 2, "previous_statistics"),
+        (
+            "from tfx.v1 import extensions\nx = extensions.google_cloud_ai_platform\nx.Trainer()",
+            3,
+            "Use Trainer from tfx.components",
+        ),
+        (
+            "from tfx.dsl.components.base import executor_spec\n"
+            "from tfx.extensions.google_cloud_ai_platform.trainer import executor\n"
+            "executor_spec.ExecutorClassSpec(executor.GenericExecutor)",
+            3,
+            "Use Trainer from tfx.components",
+        ),
+        ("from tfx.components import *\nTrainer(train_argz=1)", 2, "no argument 'train_argz'"),
+        ("from tfx.proto import trainer_pb2\ntrainer_pb2.TrainArgs(stepz=1)", 2, "num_steps"),
+        ("import tfx.nope", 1, "tfx.nope is not a module that Stoker has"),
+        ("from tfx.dsl.io.fileio import nope", 1, "tfx.dsl.io.fileio has no nope in Stoker."),
+        ("import ml_metadata as m\nm.proto.metadata_store_pb2.Nope", 2, "has no Nope"),
+        ("import tensorflow_transform as tft\ntft.nope(1)", 2, "tensorflow_transform.nope is not"),
+        ("def main(:\n", 1, "this is not Python"),
+        ("from tfx.components import Trainer\nTrainer(module_file='gs://b/m.py')", 2, "copy it"),
+    ],
+)
+def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, source, line, advice):
+    record = check(pipeline=source)
+    (finding,) = [one for one in record["findings"] if one["state"] == "refused"]
+
+    assert (record["would_run"], finding["line"], finding["file"]) == (False, line, "pipeline.py")
+    assert advice in finding["message"]
+    assert "\n" not in finding["message"]
 
 
 @pytest.mark.parametrize(
     ("source", "advice"),
     [
-        ("from tfx.components import ExampleDiff", "previous_statistics"),
-        ("from tfx import v1 as tfx\ntfx.components.ExampleDiff(x=1)", "previous_statistics"),
-        ("import tfx.components\ntfx.components.ExampleDiff()", "previous_statistics"),
-        ("from tfx.orchestration import kubeflow", "LocalDagRunner"),
+        ("import tensorflow_addons", "stoker env create tf-2.15, and Trainer(python='tf-2.15')"),
+        ("import tensorflow as tf\nx = tf.contrib.learn", "stoker env create tf-1.15"),
+        ("import tensorflow as tf\nx = tf.placeholder(tf.float32)", "stoker env create tf-1.15"),
+        ("from tensorflow.contrib import layers", "stoker env create tf-1.15"),
+        ("import tensorflow_model_analysis as tfma\ntfma.extractors", "'stoker[evaluator]'"),
+        ("import no_such_package.x", "pip install no-such-package"),
+        ("from google.cloud import no_such", "pip install google-cloud-no-such"),
+        ("from tfx.components import Trainer\nTrainer(module_file='nope.py')", "no file nope.py"),
+    ],
+)
+def test_what_can_be_had_is_told_with_the_way_to_have_it(check, source, advice):
+    record = check(module=source)
+    (finding,) = [one for one in record["findings"] if one["state"] != "runs"]
+
+    assert (record["would_run"], finding["state"]) == (False, "needs")
+    assert advice in finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
         (
-            "import tfx.v1 as tfx\ntfx.orchestration.experimental.KubeflowDagRunner",
-            "LocalDagRunner",
+            "from tfx.orchestration.beam.beam_dag_runner import BeamDagRunner\nBeamDagRunner()",
+            "BeamDagRunner runs the steps in processes of this machine, not as a Beam pipeline.",
+        ),
+        (
+            "import tfx\ntfx.components.ModelValidator",
+            "ModelValidator blesses a model that answers; thresholds are Evaluator's.",
         ),
     ],
 )
-def test_what_is_missing_is_told_with_its_advice(source, advice):
-    (message,) = messages(source)
-    assert "is not in this version of Stoker" in message
-    assert advice in message
+def test_what_differs_on_purpose_is_told_and_would_run(check, source, message):
+    record = check(pipeline=source)
 
-
-def test_each_problem_has_its_line():
-    (problem,) = find_problems(
-        ast.parse("from tfx import v1 as tfx\n\n\ntfx.components.ExampleDiff()"), "file.py"
-    )
-    assert str(problem).startswith("file.py:4: tfx.v1.components.ExampleDiff is not")
-
-
-def test_an_argument_that_a_component_does_not_have_is_told():
-    source = "from tfx.components import Trainer\nTrainer(module_file='m.py', train_argz=1)"
-    (message,) = messages(source)
-    assert message.startswith("Trainer has no argument 'train_argz'; it has base_model, ")
-
-
-def test_an_argument_that_a_message_does_not_have_is_told():
-    source = "from tfx.proto import trainer_pb2\ntrainer_pb2.TrainArgs(num_stepz=1)"
-    assert messages(source) == ["TrainArgs has no argument 'num_stepz'; it has num_steps, splits."]
-
-
-def test_a_path_that_tfx_never_had_is_told():
-    assert messages("import tfx.nope") == ["tfx.nope is not a module of TFX that Stoker has."]
-    assert messages("from tfx.dsl.io.fileio import nope") == [
-        "tfx.dsl.io.fileio has no nope in Stoker."
-    ]
+    assert record["would_run"]
+    assert lines(record, "differs") == [f"differs 2: {message}"]
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        "import tfxtras\nfrom tfxtras import x",
+        "import os, numpy, tfxtras_of_mine",
         "from . import tfx",
         "from tfx.components import Trainer\nTrainer(**given)",
         "from tfx import v1 as tfx\ntfx.dsl.Resolver(model=1).with_id('x')",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tfx.components import Nope",
+        "try:\n    import tensorflow_addons\nexcept ImportError:\n    tensorflow_addons = None",
+        "from tfx import components\ndef add(components):\n    components.append(1)",
+        "from tfx.components import SchemaGen\nSchemaGen(stats=1, name='x', output=None)",
+        "from tfx.extensions.google_cloud_ai_platform import constants\nconstants.SERVING_ARGS_KEY",
+        "import tensorflow as tf\ntf.keras.layers.Dense, tf.io.gfile.glob, tf.estimator.RunConfig",
+        "import tensorflow_transform as tft\ntft.scale_to_z_score, tft.TFTransformOutput('x')",
+        "from tensorflow_transform.tf_metadata import dataset_schema, schema_utils",
+        "from tfx_bsl.public import tfxio\ntfxio.TensorFlowDatasetOptions",
+        "from tfx.components import Trainer\nTrainer(module_file=FOLDER + 'nope.py')",
     ],
 )
-def test_what_is_fine_is_left_alone(source):
-    assert messages(source) == []
+def test_what_is_fine_is_left_alone(check, source):
+    record = check(target="pipeline.py", pipeline=source, tfxtras_of_mine="")
+    assert (lines(record), record["would_run"]) == ([], True)
 
 
-def test_the_penguin_example_is_supported_and_gets_keras_2(stoker, monkeypatch):
+def test_what_is_under_an_if_is_told_and_would_run(check, stoker):
+    source = (
+        "from tfx.extensions.google_cloud_ai_platform.trainer import executor\n"
+        "from tfx.dsl.components.base import executor_spec\n"
+        "if cloud:\n"
+        "    executor_spec.ExecutorClassSpec(executor.GenericExecutor)\n"
+    )
+    assert check(pipeline=source)["would_run"]
+    out = stoker("check", "pipeline.py").out
+    assert "refused  pipeline.py:4  if this line is reached: tfx.extensions" in out
+
+
+def test_a_folder_with_a_runner_for_each_orchestrator_would_run(check):
+    record = check(
+        local_runner="from tfx import v1 as tfx\nfrom pipelines import taxi\n"
+        "tfx.orchestration.LocalDagRunner().run(taxi.make())",
+        kubeflow_runner="from tfx import v1 as tfx\nfrom pipelines import taxi\n"
+        "tfx.orchestration.experimental.KubeflowDagRunner().run(taxi.make())",
+        pipelines__taxi="from tfx.components import CsvExampleGen",
+    )
+    assert record["would_run"]
+    assert len(lines(record, "refused")) == 1
+    assert check(target="kubeflow_runner.py")["would_run"] is False
+
+
+def test_modules_in_other_folders_of_a_project_are_no_packages_to_install(check):
+    record = check(src__taxi__pipeline="from taxi import features", src__taxi__features="X = 1")
+    assert lines(record) == []
+
+
+def test_data_that_is_not_there_yet_is_told_and_may_still_come(check):
+    source = "from tfx.components import CsvExampleGen\nCsvExampleGen(input_base='data')"
+    record = check(pipeline=source)
+
+    assert lines(record) == [
+        "needs 2: there is no folder data yet: put the data there, unless the code does."
+    ]
+    assert record["would_run"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "'steps/m.py'",
+        "os.path.join(HERE, 'steps', 'm.py')",
+        "os.path.join(os.path.dirname(os.path.abspath(__file__)), 'steps/m.py')",
+        "str(pathlib.Path(__file__).parent / 'steps' / 'm.py')",
+        "f'{HERE}/steps/m.py'",
+    ],
+)
+def test_a_module_file_is_found_however_its_path_is_put_together(check, path):
+    source = (
+        "import os, pathlib\nfrom tfx.components import Trainer\n"
+        f"HERE = os.path.dirname(__file__)\nTrainer(module_file={path})"
+    )
+    there = check(target="pipeline.py", pipeline=source, steps__m="def run_fn(fn_args): ...")
+    missing = check(target="pipeline.py", pipeline=source.replace("m.py", "n.py"))
+
+    assert (there["would_run"], missing["would_run"]) == (True, False)
+    assert "steps/n.py" in lines(missing)[0]
+
+
+def test_a_notebook_is_checked_cell_by_cell_with_the_modules_that_it_writes(check):
+    record = check(
+        target="taxi.ipynb",
+        **{
+            "taxi.ipynb": notebook(
+                "!pip install --upgrade \\\n  tfx==1.2\n!pip install tensorflow-hub\n"
+                "%matplotlib inline",
+                "import tensorflow_hub as hub\nfrom tfx import v1 as tfx\n"
+                "_module_file = 'taxi_module.py'\nfiles = !ls\ntfx.components?",
+                "%%writefile {_module_file}\nimport tensorflow_addons\nimport keras\n"
+                "\n\ndef run_fn(fn_args):\n    keras.Model",
+                "%%bash\nfor x in *; do echo $x; done",
+                "%%skip_for_export\nif True:\n    !ls\n"
+                "trainer = tfx.components.Trainer(module_file=_module_file)",
+                "tfx.components.ExampleDiff()\nx = 10 \\\n  % 3",
+                "print 'Python 2'",
+            )
+        },
+    )
+    found = {
+        (one["file"], one["cell"], one["line"]): (one["state"], one["message"])
+        for one in record["findings"]
+        if one["line"]
+    }
+    assert {place: state for place, (state, _) in found.items()} == {
+        ("taxi.ipynb", 1, 1): "differs",
+        ("taxi.ipynb:taxi_module.py", None, 1): "needs",
+        ("taxi.ipynb", 6, 1): "refused",
+        ("taxi.ipynb", 7, 1): "refused",
+    }
+    assert "leave the line out" in found["taxi.ipynb", 1, 1][1]
+    assert "this cell is not Python" in found["taxi.ipynb", 7, 1][1]
+    assert record["keras"]["taxi.ipynb:taxi_module.py"]["version"] == 3
+
+
+def test_places_in_notebooks_are_shown_by_cell(check, stoker):
+    check(**{"n.ipynb": notebook("x = 1", "\nfrom tfx.components import ExampleDiff")})
+    assert "refused  n.ipynb:cell 2:2" in stoker("check", "n.ipynb").out
+
+
+def test_what_is_no_notebook_is_said_to_be_none(stoker, here):
+    (here / "n.ipynb").write_text("{}")
+    result = stoker("check", "n.ipynb")
+    assert result.code == 1
+    assert "n.ipynb is not a notebook of version 4" in result.err
+
+
+def test_the_users_code_is_never_imported(check):
+    dangerous = "import pathlib\npathlib.Path('ran').touch()\n"
+    record = check(
+        target=".",
+        pipeline=f"{dangerous}import steps\nMODULE = 'module.py'",
+        steps=dangerous,
+        module=dangerous,
+        package____init__=dangerous,
+    )
+    assert len(record["files"]) == 4
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["examples/penguin/pipeline.py", "examples/taxi_blessed", "examples/notebook"]
+)
+def test_our_own_examples_would_run(stoker, monkeypatch, path):
+    monkeypatch.chdir(REPOSITORY)
+    result = stoker("check", path, "--json")
+    assert [one for one in result.record["findings"] if one["state"] == "refused"] == []
+    assert result.code == 0
+
+
+def test_the_keras_of_each_module_is_told(stoker, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
     result = stoker("check", "examples/penguin/pipeline.py", "--json")
-    assert (result.code, result.record["problems"]) == (0, [])
     keras = result.record["keras"]["examples/penguin/module.py"]
     assert keras["version"] == 2
     assert "uses tf.keras" in keras["reason"]
 
 
-def test_a_pipeline_is_checked_with_the_module_that_it_names(stoker, here):
-    (here / "pipeline.py").write_text("import steps\nMODULE = 'module.py'\n")
-    (here / "steps.py").write_text("from tfx.components import ExampleDiff\n")
-    (here / "module.py").write_text("import keras\n\ndef run_fn(fn_args):\n    raise SystemExit\n")
+def test_a_pipeline_is_checked_with_the_module_that_it_names(check, stoker):
+    check(
+        target="pipeline.py",
+        pipeline="import steps\nMODULE = 'module.py'\n",
+        steps="from tfx.components import ExampleDiff\n",
+        module="import keras\n\ndef run_fn(fn_args):\n    raise SystemExit\n",
+    )
     result = stoker("check", "pipeline.py")
     assert result.code == 1
-    assert "steps.py:1: tfx.components.ExampleDiff" in result.out
-    assert "module.py: Keras 3, because module.py:1 imports keras" in result.out
-    assert "Files read: 3. Problems: 1." in result.out
+    assert "refused  steps.py:1  tfx.components.ExampleDiff" in result.out
+    assert "runs     module.py   Keras 3, because module.py:1 imports keras" in result.out
+    assert "Files read: 3. It would not run: see `needs` and `refused`." in result.out
 
 
-def test_a_file_that_does_not_parse_is_a_problem(stoker, here):
-    (here / "pipeline.py").write_text("def main(:\n")
-    result = stoker("check", "pipeline.py")
-    assert result.code == 1
-    assert "pipeline.py:1: this is not Python" in result.out
+def test_a_path_that_is_not_there_is_wrong_usage(stoker, here):
+    result = stoker("check", "nope.py")
+    assert result.code == 2
+    assert "'nope.py' does not exist" in result.err

@@ -189,7 +189,7 @@ def test_the_runner_for_beam_is_the_local_one():
     from tfx.orchestration.beam.beam_dag_runner import BeamDagRunner
     from tfx.v1.orchestration import LocalDagRunner
 
-    assert BeamDagRunner is LocalDagRunner
+    assert isinstance(BeamDagRunner(beam_orchestrator_args=["--x"]), LocalDagRunner)
 
 
 def test_the_resolver_of_old_pipelines_is_the_latest_artifact_strategy():

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What public repositories import of the TFX family is there, or says in two lines what to do."""
 
+import functools
 import importlib
 from pathlib import Path
 
 import pytest
 import tfx
 
+from stoker.cli.checking.findings import check_source
+from stoker.cli.checking.sources import collect_sources
 from stoker.errors import MissingPart
 
 # Three that are no names of the family (a list called tfx.components, a logger, a private function)
@@ -46,6 +49,25 @@ def test_an_import_works_or_says_what_to_do(statement):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_is_there_or_says_what_to_do(name):
     assert 0 < len(advice_of(lambda: reach(name))) <= LONGEST_ADVICE
+
+
+def test_stoker_check_says_in_one_line_what_to_do_about_each(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for line in LINES:
+        top = line.partition(".")[0]
+        source = Path("pipeline.py")
+        source.write_text(line if " " in line else f"import {top}\n{line}")
+        (one,) = collect_sources(str(source), str(tmp_path))
+        refused = [finding for finding in check_source(one) if finding.blocks]
+        assert len(refused) == is_missing(line), line
+        for finding in refused:
+            assert "\n" not in finding.message
+            assert len(finding.message) <= LONGEST_ADVICE
+
+
+def is_missing(line):
+    find = functools.partial(exec, line, {}) if " " in line else functools.partial(reach, line)
+    return advice_of(find) != "It is there."
 
 
 @pytest.mark.parametrize(

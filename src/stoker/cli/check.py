@@ -1,225 +1,93 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stoker check`: what of a pipeline or a module is supported, read from its text alone.
-
-The names that a file takes from `tfx` are looked up in our `tfx` package, which only re-exports;
-nothing of the user's is imported or run.
-"""
+"""`stoker check`: what of a project for TFX runs here, read from its text alone."""
 
 import ast
-import inspect
-import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 import click
-from google.protobuf.message import Message
 
+from stoker.cli.checking.findings import Finding, State, check_source
+from stoker.cli.checking.sources import Source, collect_sources
 from stoker.cli.options import json_option
 from stoker.cli.printing import print_answer
-from stoker.errors import MissingPart
-from stoker.user_code.imports import import_statements, scan
+from stoker.task import ProcessNeeds
+from stoker.user_code.imports import scan
 from stoker.user_code.keras_choice import choose_keras, users_environ
+from stoker.views.table import Table
 
 _USER_FUNCTIONS = {"run_fn", "trainer_fn", "tuner_fn", "preprocessing_fn"}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
-    """Something that will not work, and what to do about it."""
-
-    file: str
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.message}"
-
-
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("path", type=click.Path(exists=True))
 @json_option
-def check(file: str, as_json: bool) -> int:
-    """Check that a pipeline or module FILE is supported, and show which Keras it gets.
+def check(path: str, as_json: bool) -> int:
+    """Tell what of a project for TFX runs, before anything is run.
 
-    Nothing is run. The local files that it imports and the modules that it names are checked too.
+    PATH is a pipeline, a module, a notebook or a folder of them. The files that it imports and the
+    modules that it names, or that a notebook's cells write, are read too; nothing of it is
+    imported. The exit code is 0 if it would run.
+
+    \b
+    runs     is here
+    differs  does something else than in TFX, on purpose
+    needs    wants a package, an environment of `stoker env` or a file
+    refused  is not here; the line says what to do instead
     """
-    files = _files_to_check(file)
-    problems = sorted(problem for path in files for problem in _check_file(path))
-    keras = {
-        path: choose_keras(path, environ=users_environ())
-        for path in files
-        if _has_user_function(path)
-    }
+    with tempfile.TemporaryDirectory() as scratch:
+        sources = collect_sources(path, scratch)
+        keras = {
+            source.shown: choose_keras(
+                source.path, environ=users_environ(), import_paths=source.import_paths
+            )
+            for source in sources
+            if _has_user_function(source)
+        }
+        findings = [
+            finding
+            for source in sources
+            for finding in (*_describe_keras(source, keras), *check_source(source))
+        ]
+    would_run = not any(finding.blocks for finding in _leave_out_other_runners(findings, sources))
     record = {
-        "files": files,
-        "problems": [asdict(problem) for problem in problems],
+        "would_run": would_run,
+        "files": [source.shown for source in sources],
+        "findings": [asdict(finding) for finding in findings],
         "keras": {
-            path: {"version": needs.keras, "reason": needs.reason} for path, needs in keras.items()
+            name: {"version": needs.keras, "reason": needs.reason} for name, needs in keras.items()
         },
     }
-    choices = [
-        f"{path}: {f'Keras {needs.keras}' if needs.keras else 'no Keras'}, because {needs.reason}"
-        for path, needs in keras.items()
-    ]
-    counts = f"Files read: {len(files)}. Problems: {len(problems)}."
-    print_answer(record, *choices, *map(str, problems), counts, as_json=as_json)
-    return 1 if problems else 0
+    rows = [(one.state, one.where, one.message) for one in findings]
+    table = Table(columns=("state", "where", "what"), rows=rows)
+    verdict = "It would run." if would_run else "It would not run: see `needs` and `refused`."
+    print_answer(record, table, f"Files read: {len(sources)}. {verdict}", as_json=as_json)
+    return 0 if would_run else 1
 
 
-def _files_to_check(file: str) -> list[str]:
-    """The file, what it imports from its own folder, and the modules that it names in a string."""
-    found: dict[str, None] = {}
-    waiting = [file]
-    while waiting:
-        path = os.path.relpath(waiting.pop(0))
-        if path not in found:
-            found[path] = None
-            imports = scan(path)
-            waiting += [os.path.relpath(imported) for imported in imports.files]
-            for where, tree in imports.trees.items():
-                waiting += _modules_named_in(tree, os.path.dirname(where))
-    return list(found)
-
-
-def _modules_named_in(tree: ast.Module, folder: str) -> list[str]:
-    """The files beside a pipeline that it names, as in `os.path.join(HERE, "module.py")`."""
-    named = [
-        os.path.join(folder, node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.endswith(".py")
-    ]
-    return [path for path in named if os.path.isfile(path)]
-
-
-def _check_file(path: str) -> list[Problem]:
-    with open(path, "rb") as file:
-        source = file.read()
-    try:
-        tree = ast.parse(source, path)
-    except SyntaxError as error:
-        return [Problem(path, error.lineno or 1, f"this is not Python: {error.msg}")]
-    return find_problems(tree, path)
-
-
-def _has_user_function(path: str) -> bool:
-    tree = scan(path).trees.get(os.path.abspath(path))
+def _has_user_function(source: Source) -> bool:
+    tree = scan(source.path, source.import_paths).trees.get(source.path)
     return tree is not None and any(
         isinstance(node, ast.FunctionDef) and node.name in _USER_FUNCTIONS for node in tree.body
     )
 
 
-def find_problems(tree: ast.Module, path: str) -> list[Problem]:
-    """What a file asks of TFX that is not here, each once, in order."""
-    names = _Names()
-    found: set[Problem] = set()
-
-    def look(line: int, take: Callable[..., None], *what: Any) -> None:
-        try:
-            take(*what)
-        except _Missing as missing:
-            found.add(Problem(path, line, str(missing)))
-
-    for statement in import_statements(tree):
-        for alias in statement.names:
-            look(statement.lineno, names.bind, statement, alias)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute | ast.Name):
-            look(node.lineno, names.meaning, node)
-        elif isinstance(node, ast.Call):
-            for keyword in node.keywords:
-                look(node.lineno, names.check_argument, node.func, keyword)
-    return sorted(found)
+def _describe_keras(source: Source, keras: Mapping[str, ProcessNeeds]) -> Iterator[Finding]:
+    if needs := keras.get(source.shown):
+        named = f"Keras {needs.keras}" if needs.keras else "no Keras"
+        message = f"{named}, because {needs.reason}"
+        yield Finding(state=State.RUNS, file=source.shown, message=message)
 
 
-class _Missing(Exception):
-    """A name that our `tfx` package does not have; the message says what to do."""
+def _leave_out_other_runners(
+    findings: Sequence[Finding], sources: Sequence[Source]
+) -> Sequence[Finding]:
+    """What counts: a file that only starts the pipeline elsewhere does not, beside another one.
 
-
-class _Names:
-    """What the names in a file stand for in the `tfx` package."""
-
-    def __init__(self) -> None:
-        self._bound: dict[str, Any] = {}
-
-    def bind(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> None:
-        """Remember what an import binds."""
-        if isinstance(statement, ast.ImportFrom):
-            module = statement.module or ""
-            if not statement.level and _is_tfx(module):
-                found = _member(_module(module), module, alias.name)
-                self._bound[alias.asname or alias.name] = found
-        elif _is_tfx(alias.name):
-            found = _module(alias.name)
-            self._bound[alias.asname or "tfx"] = found if alias.asname else _module("tfx")
-
-    def check_argument(self, function: ast.expr, keyword: ast.keyword) -> None:
-        """Refuse a keyword argument that what is called does not take."""
-        try:
-            called = self.meaning(function)
-        except _Missing:  # which is said where the name is used
-            return
-        known = _arguments_of(called)
-        if known is not None and keyword.arg and keyword.arg not in known:
-            raise _Missing(
-                f"{called.__name__} has no argument {keyword.arg!r}; "
-                f"it has {', '.join(sorted(known))}."
-            )
-
-    def meaning(self, node: ast.expr) -> Any:
-        """The object that a dotted name stands for; None if it is not from `tfx`."""
-        if isinstance(node, ast.Name):
-            return self._bound.get(node.id)
-        if not isinstance(node, ast.Attribute):
-            return None
-        owner = self.meaning(node.value)
-        if not isinstance(owner, ModuleType):
-            return None  # members of classes and values are Python's to look up
-        return _member(owner, owner.__name__, node.attr)
-
-
-def _is_tfx(module: str) -> bool:
-    return module.partition(".")[0] == "tfx"
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except MissingPart as missing:
-        raise _Missing(str(missing)) from missing
-    except ModuleNotFoundError as error:
-        raise _Missing(f"{error.name} is not a module of TFX that Stoker has.") from error
-
-
-def _member(owner: ModuleType, name: str, member: str) -> Any:
-    """A name in a module, or a module in a package."""
-    if member == "*":
-        return None
-    try:
-        return getattr(owner, member)
-    except MissingPart as missing:
-        raise _Missing(str(missing)) from missing
-    except AttributeError:
-        if hasattr(owner, "__path__"):
-            return _module(f"{name}.{member}")
-        raise _Missing(f"{name} has no {member} in Stoker.") from None
-
-
-def _arguments_of(called: Any) -> set[str] | None:
-    """The keyword arguments that a class or function takes; None if any, or if it is unknown."""
-    if inspect.isclass(called) and issubclass(called, Message):
-        return set(called.DESCRIPTOR.fields_by_name)
-    if not callable(called):
-        return None
-    parameters = inspect.signature(called).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return {
-        parameter.name
-        for parameter in parameters
-        if parameter.kind is not parameter.POSITIONAL_ONLY
-    }
+    TFX's templates have local_runner.py and kubeflow_runner.py side by side.
+    """
+    reached = {path for source in sources for path in source.reaches}
+    starts = {source.shown for source in sources if source.path not in reached}
+    others = {one.file for one in findings if one.is_of_other_runners and one.blocks} & starts
+    return findings if starts <= others else [one for one in findings if one.file not in others]

@@ -22,6 +22,7 @@ from stoker.patches.tensorflow import tell_file_reads
 from stoker.patches.tensorflow_estimator import enable_estimators
 from stoker.task import Failure, Outcome, Task
 from stoker.user_code.keras_choice import wrong_keras_hint
+from stoker.user_code.known_packages import missing_package_hint
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -50,7 +51,7 @@ def _execute(task: Task) -> Outcome:
             inputs = _remake(task.inputs, classes)
             _make_executor(task).Do(inputs, outputs, dict(task.parameters))
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
-        hint = wrong_keras_hint(str(error), task.needs)
+        hint = missing_package_hint(error) or wrong_keras_hint(str(error), task.needs)
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
 

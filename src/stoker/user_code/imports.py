@@ -6,6 +6,7 @@ Nothing is run or imported here, not even the parent package of a module.
 
 import ast
 import importlib
+import importlib.util
 import os
 import sys
 import warnings
@@ -69,6 +70,14 @@ def find_module(dotted_name: str, import_paths: Sequence[str] = ()) -> str | Non
     importlib.invalidate_caches()
     specs = _find_parts(dotted_name, [*import_paths, *sys.path])
     return _file_of(specs[-1]) if len(specs) == dotted_name.count(".") + 1 else None
+
+
+def is_importable(dotted_name: str, import_paths: Sequence[str] = ()) -> bool:
+    """Whether there is such a module, as far as can be told without importing its parents."""
+    if "." not in dotted_name and importlib.util.find_spec(dotted_name):
+        return True
+    specs = _find_parts(dotted_name, [*import_paths, *sys.path])
+    return len(specs) == dotted_name.count(".") + 1
 
 
 def import_statements(tree: ast.Module) -> list[ImportStatement]:

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stoker check` reads and says. Nothing of the user's is imported or run.
+
+sources.py   which files: a file, a folder or a notebook, and what they import or name
+notebooks.py the cells of a notebook as Python text, and the files that they write
+names.py     what the names in a file stand for
+paths.py     the paths that a file gives, as far as its text says them
+findings.py  what runs, differs, needs something or is refused, line by line
+"""

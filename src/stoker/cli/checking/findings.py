@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a file runs, differs on purpose, needs something, or is refused: line by line."""
+
+import ast
+import contextlib
+import enum
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
+from stoker.cli.checking.paths import KnownPaths
+from stoker.cli.checking.sources import Source
+from stoker.user_code.imports import is_importable
+from stoker.user_code.known_packages import RUN_HERE, find_package
+
+
+class State(enum.StrEnum):
+    """What becomes of a line."""
+
+    RUNS = "runs"
+    DIFFERS = "differs"
+    NEEDS = "needs"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something to know about a line, or about a file as a whole."""
+
+    state: State
+    file: str
+    cell: int | None = None
+    line: int | None = None
+    message: str
+    may_not_matter: bool = False
+    """Whether it may run all the same: a line under an `if`, data that the code itself gets."""
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the file would not run to its end."""
+        return self.state in (State.NEEDS, State.REFUSED) and not self.may_not_matter
+
+    @property
+    def is_of_other_runners(self) -> bool:
+        """Whether the line is for an orchestrator that Stoker is not."""
+        return self.state is State.REFUSED and self.message.endswith(RUN_HERE)
+
+    @property
+    def where(self) -> str:
+        """The file, the cell and the line."""
+        cell = f":cell {self.cell}" if self.cell else ""
+        return f"{self.file}{cell}:{self.line}" if self.line else self.file
+
+
+DIFFERENCES = {
+    "BeamDagRunner": "runs the steps in processes of this machine, not as a Beam pipeline.",
+    "InfraValidator": "tries the model in a fresh process if TensorFlow Serving is not found.",
+    "InteractiveContext": "runs each step in a process of its own, not in the kernel.",
+    "ModelValidator": "blesses a model that answers; thresholds are Evaluator's.",
+    "telemetry_utils": "reports nothing to anybody.",
+    "visualize_statistics": "draws Stoker's own view, without Facets.",
+}
+"""What does something else than in TFX, on purpose, by its last name."""
+
+_INSTALLED_OVER_OURS = frozenset({"ml-pipelines-sdk", "tfx"})
+_PINNED_HERE = frozenset(
+    {"keras", "protobuf", "tensorflow", "tensorflow-cpu", "tensorflow-transform", "tfx-bsl"}
+)
+_FILES = ("module_file", "schema_file")
+_FOLDERS = ("data_root", "input_base")
+_FILES_BY_POSITION = ("csv_input", "external_input", "parquet_input", "tfrecord_input")
+
+
+def check_source(source: Source) -> list[Finding]:
+    """Everything to know about a source, what runs first, then line by line."""
+    with open(source.path, "rb") as file:
+        text = file.read()
+    try:
+        tree = ast.parse(text, source.path)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 1
+        reason = f"this is not Python: {getattr(error, 'msg', error)}"
+        return [Finding(state=State.REFUSED, file=source.shown, line=line, message=reason)]
+    checker = _Checker(source, tree)
+    checker.read(tree)
+    return [*checker.describe_names(), *checker.found.values()]
+
+
+class _Reach(enum.IntEnum):
+    """Whether a line is run when its file is."""
+
+    ALWAYS = 0
+    MAYBE = 1
+    """Under an `if`, say."""
+    CAUGHT = 2
+    """In a `try` that goes on if something is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    node: ast.AST
+    reach: _Reach
+    hidden: frozenset[str]
+    """Names that mean something of a function's own there."""
+
+
+class _Checker:
+    """Reads one source."""
+
+    def __init__(self, source: Source, tree: ast.Module) -> None:
+        self.found: dict[tuple[int, str], Finding] = {}
+        """By the line in the text and the message, so that each is said once."""
+        self._source = source
+        self._names = Names()
+        self._paths = KnownPaths(tree, source.path)
+        self._installs = self._read_installs()
+
+    def read(self, tree: ast.Module) -> None:
+        """Look at every line that can be reached."""
+        for visit in _walk(tree, _Reach.ALWAYS, frozenset()):
+            self._names.hidden = visit.hidden
+            node = visit.node
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self._read_import(node, visit.reach)
+            elif isinstance(node, ast.Call):
+                self._read_call(node, visit.reach)
+            elif isinstance(node, ast.Attribute | ast.Name):
+                with self._noting(node.lineno, visit.reach):
+                    self._read_name(node)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                with self._noting(node.lineno, visit.reach):
+                    self._names.assign(node.targets[0].id, node.value)
+        for line, reason in self._source.notebook.broken if self._source.notebook else ():
+            self._add(State.REFUSED, line, reason)
+
+    def describe_names(self) -> Iterator[Finding]:
+        """What is found of each package of the family."""
+        counts = Counter(name.partition(".")[0] for name in self._names.used)
+        if counts:
+            named = [f"{counts[top]} of {top}" for top in FAMILY if counts[top]]
+            yield Finding(
+                state=State.RUNS,
+                file=self._source.shown,
+                message=f"names found: {', '.join(named)}.",
+            )
+
+    def _read_import(self, statement: ast.Import | ast.ImportFrom, reach: _Reach) -> None:
+        for alias in statement.names:
+            with self._noting(statement.lineno, reach):
+                self._names.bind(statement, alias)
+        if not (isinstance(statement, ast.ImportFrom) and statement.level):
+            for module in _list_modules(statement):
+                self._check_installed(module, statement.lineno, reach)
+
+    def _read_call(self, call: ast.Call, reach: _Reach) -> None:
+        with self._noting(call.lineno, reach):
+            self._names.check_arguments(call)
+        with self._noting(call.lineno, reach):
+            self._names.check_use(call)
+        self._read_paths(call, reach)
+
+    def _check_installed(self, module: str, line: int, reach: _Reach) -> None:
+        top = module.partition(".")[0]
+        if is_family(module) or top in sys.stdlib_module_names or reach is _Reach.CAUGHT:
+            return
+        if is_importable(module, self._source.folders):
+            return
+        package = find_package(module)
+        if _normalize(package.pip.split()[-1] if package.pip else "") in self._installs:
+            return
+        state = State.NEEDS if package.pip or package.environment else State.REFUSED
+        self._add(state, line, package.describe(module), reach)
+
+    def _read_name(self, node: ast.Attribute | ast.Name) -> None:
+        last = node.attr if isinstance(node, ast.Attribute) else node.id
+        if self._names.find(node) is not None and last in DIFFERENCES:
+            message = f"{last} {DIFFERENCES[last]}"
+            if not any(one.message == message for one in self.found.values()):
+                self._add(State.DIFFERS, node.lineno, message)
+
+    def _read_paths(self, call: ast.Call, reach: _Reach) -> None:
+        """The files and folders that a call names must be there, where the text says them."""
+        for keyword in call.keywords:
+            if keyword.arg and keyword.arg.endswith(_FILES):
+                self._check_path(keyword.value, reach)
+            elif keyword.arg in _FOLDERS:
+                self._check_data(keyword.value, reach)
+        name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+        if name in _FILES_BY_POSITION and call.args:
+            self._check_data(call.args[0], reach)
+
+    def _check_path(self, node: ast.expr, reach: _Reach) -> None:
+        path = self._paths.find(node)
+        if path and "://" in path:
+            message = f"{path} is not on this machine: copy it to a folder, and give that."
+            self._add(State.REFUSED, node.lineno, message, reach)
+        elif path and not self._is_there(path):
+            message = f"there is no file {path}: put it there, or give another path."
+            self._add(State.NEEDS, node.lineno, message, reach)
+
+    def _check_data(self, node: ast.expr, reach: _Reach) -> None:
+        path = self._paths.find(node)
+        if path and "://" in path:
+            self._check_path(node, reach)
+        elif path and not self._is_there(path):
+            message = f"there is no folder {path} yet: put the data there, unless the code does."
+            self._add(State.NEEDS, node.lineno, message, reach, may_not_matter=True)
+
+    def _is_there(self, path: str) -> bool:
+        names = [path]
+        if self._source.notebook:  # what cells write lies beside them, wherever they put it
+            names.append(os.path.basename(path))
+        folders = self._source.folders
+        return any(os.path.exists(os.path.join(one, name)) for one in folders for name in names)
+
+    def _read_installs(self) -> frozenset[str]:
+        """What a notebook installs by itself."""
+        found = set()
+        for line, arguments in self._source.notebook.installs if self._source.notebook else ():
+            for word in arguments.split():
+                name = _normalize(re.split(r"[\[=<>!~;]", word.strip("'\""))[0])
+                found.add(name)
+                if name in _INSTALLED_OVER_OURS:
+                    self._add(
+                        State.DIFFERS,
+                        line,
+                        f"pip install {name} would write TFX over Stoker: leave the line out.",
+                    )
+                elif name in _PINNED_HERE:
+                    self._add(
+                        State.DIFFERS,
+                        line,
+                        f"pip install {name} may replace the version that Stoker was tried with: "
+                        "leave the line out.",
+                    )
+        return frozenset(found)
+
+    @contextlib.contextmanager
+    def _noting(self, line: int, reach: _Reach) -> Iterator[None]:
+        """Note what is missing, unless the code goes on without it."""
+        try:
+            yield
+        except Missing as missing:
+            if reach is not _Reach.CAUGHT:
+                # What names a command to have it by, can be had.
+                needs = "pip install" in str(missing) or "stoker env" in str(missing)
+                state = State.NEEDS if needs else State.REFUSED
+                self._add(state, line, str(missing), reach)
+
+    def _add(
+        self,
+        state: State,
+        line: int,
+        message: str,
+        reach: _Reach = _Reach.ALWAYS,
+        *,
+        may_not_matter: bool = False,
+    ) -> None:
+        cell, line_there = self._source.locate(line)
+        is_sure = reach is _Reach.ALWAYS
+        finding = Finding(
+            state=state,
+            file=self._source.shown,
+            cell=cell,
+            line=line_there,
+            message=message if is_sure else f"if this line is reached: {message}",
+            may_not_matter=may_not_matter or not is_sure,
+        )
+        self.found.setdefault((line, message), finding)
+
+
+def _list_modules(statement: ast.Import | ast.ImportFrom) -> list[str]:
+    """What has to be installed; below google each name is a package of its own."""
+    if isinstance(statement, ast.Import):
+        names = [alias.name for alias in statement.names]
+    else:
+        names = [f"{statement.module}.{alias.name}" for alias in statement.names]
+    return [
+        ".".join(name.split(".")[: 3 if name.startswith("google.cloud.") else 2])
+        if name.startswith("google.")
+        else name.partition(".")[0]
+        for name in names
+    ]
+
+
+def _normalize(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _walk(node: ast.AST, reach: _Reach, hidden: frozenset[str]) -> Iterator[_Visit]:
+    """Every node that can be reached, in the order of the text, with how it is reached."""
+    yield _Visit(node, reach, hidden)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        hidden |= _list_own_names(node)
+    for name, value in ast.iter_fields(node):
+        children = value if isinstance(value, list) else [value]
+        inside = _find_reach(node, name, reach)
+        for child in children:
+            if isinstance(child, ast.AST) and inside is not None:
+                yield from _walk(child, inside, hidden)
+
+
+def _find_reach(node: ast.AST, part: str, reach: _Reach) -> _Reach | None:
+    """How a part of a node is reached; None for what only type checkers read."""
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+            return None if part == "body" else reach
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+            return reach
+        case ast.If() | ast.IfExp() if part != "test":
+            return max(reach, _Reach.MAYBE)
+        case ast.Match() if part == "cases":
+            return max(reach, _Reach.MAYBE)
+        case ast.Try(handlers=handlers):
+            if part == "body" and any(map(_goes_on_without, handlers)):
+                return _Reach.CAUGHT
+            return max(reach, _Reach.MAYBE) if part == "handlers" else reach
+    return reach
+
+
+def _goes_on_without(handler: ast.ExceptHandler) -> bool:
+    """Whether what is missing is caught."""
+    caught = [
+        node.id
+        for node in ast.walk(handler.type or ast.Name("Exception"))
+        if isinstance(node, ast.Name)
+    ]
+    return any(
+        name in ("AttributeError", "Exception", "ImportError", "ModuleNotFoundError")
+        for name in caught
+    )
+
+
+def _list_own_names(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+) -> frozenset[str]:
+    """What a function binds itself: its arguments, and what it assigns."""
+    names = [node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)]
+    body: Sequence[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else function.body
+    names += [
+        node.id
+        for one in body
+        for node in ast.walk(one)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    return frozenset(names)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the names in a file stand for, in the packages that Stoker answers for or stands on.
+
+Those that Stoker answers for are imported, which is quick: they are what a run would find. Those
+that would bring TensorFlow with them are read as text.
+"""
+
+import ast
+import functools
+import inspect
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from google.protobuf.message import Message
+
+from stoker.dsl import BaseComponent, list_older_names
+from stoker.errors import MissingPart
+from stoker.user_code.imports import find_module
+
+_IMPORTED = ("tfx", "tensorflow_model_analysis", "tensorflow_data_validation", "ml_metadata")
+_READ = ("tensorflow", "tensorflow_transform", "tfx_bsl")
+FAMILY = (*_IMPORTED, *_READ)
+"""The packages whose names are looked up, one by one."""
+
+_MADE_LATE = ("tensorflow.compat", "tensorflow.estimator", "tensorflow.keras")
+"""What TensorFlow, or a worker, makes while it is imported: no file says what is in it."""
+_GIVEN_BACK = ("tensorflow_transform.tf_metadata.dataset_schema",)
+"""What newer versions lack, and Stoker adds."""
+_TENSORFLOW_1 = "tensorflow._api.v2.compat.v1"
+
+
+class Missing(Exception):
+    """A name that is not there; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadModule:
+    """A module that was found and not imported."""
+
+    name: str
+
+
+class Names:
+    """What the names in a file stand for."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+        """The names of the family that were found."""
+        self.hidden: frozenset[str] = frozenset()
+        """Names that mean something else just now: a function's own."""
+        self._bound: dict[str, Any] = {}
+
+    def bind(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> None:
+        """Remember what an import binds; raises Missing."""
+        if isinstance(statement, ast.ImportFrom):
+            module = statement.module or ""
+            if statement.level or not is_family(module):
+                self._bound.pop(alias.asname or alias.name, None)
+            elif alias.name == "*":
+                self._bound.update(_list_members(_find_module(module)))
+            else:
+                self._bound[alias.asname or alias.name] = self._take(
+                    _find_module(module), alias.name
+                )
+        elif is_family(alias.name):
+            found = _find_module(alias.name)
+            self.used.add(alias.name)
+            top = alias.name.partition(".")[0]
+            self._bound[alias.asname or top] = found if alias.asname else _find_module(top)
+
+    def assign(self, name: str, value: ast.expr) -> None:
+        """Remember a name that stands for another one: `Trainer = tfx.components.Trainer`."""
+        if name in self.hidden:
+            return
+        found = self.find(value) if isinstance(value, ast.Name | ast.Attribute) else None
+        if found is None:
+            self._bound.pop(name, None)
+        else:
+            self._bound[name] = found
+
+    def find(self, node: ast.expr) -> Any:
+        """The object that a dotted name stands for; None if it is not known. Raises Missing."""
+        if isinstance(node, ast.Name):
+            return None if node.id in self.hidden else self._bound.get(node.id)
+        if not isinstance(node, ast.Attribute):
+            return None
+        owner = self.find(node.value)
+        # Members of classes and values are Python's to look up.
+        return self._take(owner, node.attr) if isinstance(owner, ModuleType | ReadModule) else None
+
+    def check_arguments(self, call: ast.Call) -> None:
+        """Raise Missing for a keyword argument that what is called does not take."""
+        called = self.find(call.func)
+        known = _list_arguments(called)
+        for keyword in call.keywords:
+            if known is not None and keyword.arg and keyword.arg not in known:
+                raise Missing(
+                    f"{called.__name__} has no argument {keyword.arg!r}; "
+                    f"it has {', '.join(sorted(known))}."
+                )
+
+    def check_use(self, call: ast.Call) -> None:
+        """Raise Missing if a class that can only be named is called, or given to what is."""
+        for node in (call.func, *call.args, *(keyword.value for keyword in call.keywords)):
+            if reason := getattr(self.find(node), "MISSING_PART", ""):
+                raise Missing(reason)
+
+    def _take(self, owner: ModuleType | ReadModule | None, name: str) -> Any:
+        if owner is None:
+            return None
+        found = _find_member(owner, name)
+        module = owner.name if isinstance(owner, ReadModule) else owner.__name__
+        self.used.add(f"{module}.{name}")
+        return found
+
+
+def is_family(module: str) -> bool:
+    """Whether a module is in a package whose names are looked up."""
+    return module.partition(".")[0] in FAMILY
+
+
+def _find_module(name: str) -> ModuleType | ReadModule | None:
+    if name.partition(".")[0] in _IMPORTED:
+        return _import(name)
+    if _is_below(name, (*_MADE_LATE, *_GIVEN_BACK)):
+        return None
+    if find_module(name) is None:
+        raise Missing(_describe_missing(name))
+    return ReadModule(name)
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except MissingPart as missing:
+        raise Missing(str(missing)) from missing
+    except ModuleNotFoundError as error:
+        raise Missing(f"{error.name or name} is not a module that Stoker has.") from error
+
+
+def _find_member(owner: ModuleType | ReadModule, name: str) -> Any:
+    """A name in a module, or a module in a package."""
+    if isinstance(owner, ReadModule):
+        return _find_read_member(owner.name, name)
+    try:
+        return getattr(owner, name)
+    except MissingPart as missing:
+        raise Missing(str(missing)) from missing
+    except AttributeError:
+        if hasattr(owner, "__path__"):
+            return _import(f"{owner.__name__}.{name}")
+        raise Missing(f"{owner.__name__} has no {name} in Stoker.") from None
+
+
+def _find_read_member(module: str, name: str) -> ReadModule | None:
+    path = f"{module}.{name}"
+    if _is_below(path, (*_MADE_LATE, *_GIVEN_BACK)):
+        return None
+    names = read_names(module)
+    if names is None or name.startswith("__"):
+        return None
+    home = names.get(name, path)
+    if find_module(home):
+        return ReadModule(home)
+    if name in names:
+        return None
+    raise Missing(_describe_missing(path))
+
+
+def _describe_missing(name: str) -> str:
+    top = name.partition(".")[0]
+    if top != "tensorflow":
+        return f"{name} is not in the {top} that is installed."
+    public = name.replace("tensorflow._api.v2.", "tensorflow.")
+    first = public.split(".")[1]
+    if first == "contrib" or _is_of_tensorflow_1(public):
+        return (
+            f"{public} is of TensorFlow 1: use tensorflow.compat.v1, or the environment that has "
+            "it: stoker env create tf-1.15, and Trainer(python='tf-1.15')."
+        )
+    return f"{public} is not in the TensorFlow that is installed."
+
+
+def _is_of_tensorflow_1(public: str) -> bool:
+    *modules, name = public.split(".")[1:]
+    names = read_names(".".join([_TENSORFLOW_1, *modules]))
+    return bool(names) and name in (names or ())
+
+
+@functools.cache
+def read_names(module: str) -> dict[str, str] | None:
+    """The names at the top of a module's text, each with where it is from.
+
+    None if the text does not say all: there is no such file, or names come from elsewhere.
+    """
+    path = find_module(module)
+    if path is None or not path.endswith(".py"):
+        return None
+    with open(path, "rb") as file:
+        tree = ast.parse(file.read())
+    package = module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(names=[ast.alias(name="*")]):
+                more = read_names(_resolve(node, package))
+                if more is None:
+                    return None
+                names.update(more)
+            case ast.ImportFrom():
+                home = _resolve(node, package)
+                names.update({one.asname or one.name: f"{home}.{one.name}" for one in node.names})
+            case ast.Import():
+                names.update(
+                    {one.asname or one.name.partition(".")[0]: one.name for one in node.names}
+                )
+            case ast.FunctionDef(name="__getattr__"):
+                return None
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names[name] = f"{module}.{name}"
+            case ast.Name(id=name, ctx=ast.Store()):
+                names[name] = f"{module}.{name}"
+            case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                names[name] = f"{module}.{name}"
+    return names
+
+
+def _resolve(statement: ast.ImportFrom, package: str) -> str:
+    if not statement.level:
+        return statement.module or ""
+    parts = package.split(".")
+    kept = parts[: len(parts) - statement.level + 1]
+    return ".".join([*kept, statement.module] if statement.module else kept)
+
+
+def _is_below(name: str, modules: tuple[str, ...]) -> bool:
+    return any(name == module or name.startswith(f"{module}.") for module in modules)
+
+
+def _list_members(module: ModuleType | ReadModule | None) -> dict[str, Any]:
+    """What `from module import *` binds; of a module that is only read, nothing is known."""
+    if not isinstance(module, ModuleType):
+        return {}
+    public = [name for name in vars(module) if not name.startswith("_")]
+    names = getattr(module, "__all__", public)
+    return {name: getattr(module, name) for name in names if hasattr(module, name)}
+
+
+def _list_arguments(called: Any) -> set[str] | None:
+    """The keyword arguments that a class or function takes; None if any, or if it is unknown."""
+    if inspect.isclass(called) and issubclass(called, Message):
+        return set(called.DESCRIPTOR.fields_by_name)
+    if not callable(called):
+        return None
+    try:
+        parameters = inspect.signature(called).parameters.values()
+    except (TypeError, ValueError):  # of C code
+        return None
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    named = {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
+    is_step = inspect.isclass(called) and issubclass(called, BaseComponent)
+    return named | list_older_names(called) if is_step else named

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paths that a file gives, as far as its text says them: `os.path.join(HERE, "module.py")`."""
+
+import ast
+import os
+from collections import Counter
+
+_FOLDERS_OF = {"abspath", "as_posix", "absolute", "expanduser", "fspath", "normpath", "realpath"}
+_FOLDERS_OF |= {"resolve", "str"}
+_HERE = {"cwd", "getcwd"}
+
+
+class KnownPaths:
+    """What the names in a file stand for, where that is text which the file itself has."""
+
+    def __init__(self, tree: ast.Module, path: str) -> None:
+        self._path = os.path.abspath(path)
+        self._values: dict[str, ast.expr] = {}
+        given: Counter[str] = Counter()
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._values[name] = value
+                    given[name] += 1
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    self._values[name] = value
+                    given[name] += 1
+                case ast.arg(arg=name):
+                    given[name] += 2  # what a function is given, only its caller knows
+        self._values = {name: value for name, value in self._values.items() if given[name] == 1}
+
+    def find(self, node: ast.expr) -> str | None:
+        """The text that an expression is; None if the file alone does not say it."""
+        return self._find(node, depth=0)
+
+    def _find(self, node: ast.expr, depth: int) -> str | None:
+        if depth > 20:  # a name that is made of itself
+            return None
+        match node:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.Name(id="__file__"):
+                return self._path
+            case ast.Name(id=name) if name in self._values:
+                return self._find(self._values[name], depth + 1)
+            case ast.JoinedStr(values=parts):
+                return self._join("", parts, depth)
+            case ast.FormattedValue(value=value, format_spec=None):
+                return self._find(value, depth + 1)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self._join("", [left, right], depth)
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                return self._join(os.sep, [left, right], depth)
+            case ast.Attribute(value=value, attr="parent"):
+                return self._find_folder(value, depth)
+            case ast.Call(func=function, args=arguments):
+                return self._find_call(function, arguments, depth)
+        return None
+
+    def _find_call(self, function: ast.expr, arguments: list[ast.expr], depth: int) -> str | None:
+        name = function.attr if isinstance(function, ast.Attribute) else ""
+        name = function.id if isinstance(function, ast.Name) else name
+        if name in _HERE:
+            return os.getcwd()
+        if name in ("join", "Path", "PurePath") and arguments:
+            return self._join(os.sep, arguments, depth)
+        if name == "dirname" and arguments:
+            return self._find_folder(arguments[0], depth)
+        if name in _FOLDERS_OF:
+            owner = [function.value] if isinstance(function, ast.Attribute) else []
+            return self._find((arguments or owner)[0], depth + 1) if arguments or owner else None
+        return None
+
+    def _find_folder(self, node: ast.expr, depth: int) -> str | None:
+        found = self._find(node, depth + 1)
+        return None if found is None else os.path.dirname(found)
+
+    def _join(self, between: str, parts: list[ast.expr], depth: int) -> str | None:
+        found = [self._find(part, depth + 1) for part in parts]
+        known = [text for text in found if text is not None]
+        if len(known) < len(found):
+            return None
+        return os.path.join(*known) if between else "".join(known)

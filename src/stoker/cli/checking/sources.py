@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files that are checked: those that were named, and what they import, name or write."""
+
+import ast
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from stoker.cli.checking.notebooks import Notebook, WrittenFile, read_notebook
+from stoker.cli.checking.paths import KnownPaths
+from stoker.user_code.imports import scan
+
+_NOT_OURS = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages"})
+_PYTHON, _NOTEBOOK = ".py", ".ipynb"
+_CELLS = "__cells__.py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file of Python, or the cells of a notebook as one."""
+
+    path: str
+    """Where its text is, which is a scratch file for what is in a notebook."""
+    shown: str
+    """What the reader calls it."""
+    notebook: Notebook | None = None
+    import_paths: tuple[str, ...] = ()
+    reaches: tuple[str, ...] = ()
+    """The files that it imports or names."""
+
+    def locate(self, line: int) -> tuple[int | None, int]:
+        """The cell that a line is in, and its number there."""
+        if self.notebook and line <= len(self.notebook.cells):
+            return self.notebook.cells[line - 1]
+        return None, line
+
+    @property
+    def folders(self) -> list[str]:
+        """Where it may find files of the user's."""
+        return [os.path.dirname(self.path), *self.import_paths, os.getcwd()]
+
+
+def collect_sources(target: str, scratch: str) -> list[Source]:
+    """The files to check, each once; cells go to files below `scratch`."""
+    files = list(_list_files(target)) if os.path.isdir(target) else [target]
+    collector = _Collector(scratch)
+    if os.path.isdir(target):  # whichever of its folders a program is started from
+        collector.import_paths = _list_folders(os.path.abspath(target), files)
+    collector.import_paths += [place for path in files for place in _list_added_places(path)]
+    for path in files:
+        collector.add(path)
+    return list(collector.found.values())
+
+
+def _list_files(folder: str) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in _NOT_OURS
+            and not name.startswith(".")
+            and not os.path.exists(os.path.join(place, name, "pyvenv.cfg"))
+        )
+        for name in sorted(names):
+            if name.endswith((_PYTHON, _NOTEBOOK)):
+                yield os.path.join(place, name)
+
+
+def _list_folders(top: str, files: Sequence[str]) -> list[str]:
+    """The folder, and those below it that the files are in."""
+    found = {top: None}
+    for path in map(os.path.abspath, files):
+        while (path := os.path.dirname(path)) not in found:
+            found[path] = None
+    return list(found)
+
+
+def _list_added_places(path: str) -> Iterator[str]:
+    """Where a program lets Python search too: `sys.path.append(PLACE)`."""
+    tree = scan(path).trees.get(os.path.abspath(path)) if path.endswith(_PYTHON) else None
+    if tree is None:
+        return
+    paths = KnownPaths(tree, path)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Attribute(value=ast.Name(id="sys"), attr="path"),
+                    attr="append" | "insert",
+                ),
+                args=[*_, place],
+            ) if found := paths.find(place):
+                yield os.path.abspath(found)
+
+
+@dataclass
+class _Collector:
+    scratch: str
+    import_paths: list[str] = field(default_factory=list)
+    found: dict[str, Source] = field(default_factory=dict)
+    """By path."""
+
+    def add(self, path: str) -> None:
+        """A file, and what it reaches, unless that was done."""
+        path = os.path.abspath(path)
+        if path in self.found:
+            return
+        if path.endswith(_NOTEBOOK):
+            self._add_notebook(path)
+        else:
+            self._add_python(path, os.path.relpath(path), self.import_paths)
+
+    def _add_python(
+        self,
+        path: str,
+        shown: str,
+        import_paths: Sequence[str] = (),
+        notebook: Notebook | None = None,
+    ) -> None:
+        imports = scan(path, import_paths)
+        named = [
+            name
+            for tree in [imports.trees.get(path)]
+            if tree
+            for folder in (os.path.dirname(path), *import_paths[:1])
+            for name in _list_named_modules(tree, folder)
+        ]
+        reaches = [one for one in dict.fromkeys([*imports.files, *named]) if one != path]
+        self.found[path] = Source(
+            path=path,
+            shown=shown,
+            notebook=notebook,
+            import_paths=tuple(import_paths),
+            reaches=tuple(reaches),
+        )
+        for one in reaches:
+            self.add(one)
+
+    def _add_notebook(self, path: str) -> None:
+        shown, folder = os.path.relpath(path), os.path.dirname(path)
+        notebook = read_notebook(path)
+        scratch = os.path.join(self.scratch, str(len(self.found)))
+        cells = _write(os.path.join(scratch, _CELLS), notebook.text)
+        names = KnownPaths(ast.parse(notebook.text), path)
+        written = {
+            _write(os.path.join(scratch, name), one.text): f"{shown}:{name}"
+            for one in notebook.written
+            if (name := _find_name(one, names)).endswith(_PYTHON)
+        }
+        for place, name in written.items():
+            self._add_python(place, name, import_paths=[folder, *self.import_paths])
+        self._add_python(cells, shown, import_paths=[folder, *self.import_paths], notebook=notebook)
+
+
+def _write(path: str, text: str) -> str:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def _find_name(written: WrittenFile, names: KnownPaths) -> str:
+    """The name of a written file below the notebook's folder; of another place, only its end."""
+    path = written.path.strip("{}$ ")
+    if path != written.path and path.isidentifier():
+        path = names.find(ast.Name(id=path)) or f"cell_{written.cell}.py"
+    path = os.path.normpath(path)
+    return os.path.basename(path) if os.path.isabs(path) or path.startswith("..") else path
+
+
+def _list_named_modules(tree: ast.Module, folder: str) -> list[str]:
+    """The files beside a pipeline that it names, as in `os.path.join(HERE, "module.py")`."""
+    named = [
+        os.path.normpath(os.path.join(folder, node.value))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.endswith(_PYTHON)
+    ]
+    return [path for path in named if os.path.isfile(path)]
