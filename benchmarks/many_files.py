@@ -36,7 +36,12 @@ def main() -> None:
             "looked at: sizes, times": lambda: find_problems(model),
             "verified by digest": lambda: find_problems(model, by_digest=True),
             "copied": lambda: copy_tree(model, os.path.join(folder, "copy")),
-            "pushed: copied, synced, hashed": lambda: push(model, os.path.join(folder, "served")),
+            "pushed: copied, synced, hashed": lambda: push(
+                model,
+                os.path.join(folder, "served"),
+                last_push=os.path.join(folder, "last_push.txt"),
+                scratch_dir=folder,
+            ),
         }
         for what, do in parts.items():
             measure(what, do, in_a_row)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import errno
 import os
 import signal
 import subprocess
@@ -18,7 +19,12 @@ from stoker.runner import LocalDagRunner
 from stoker.storage.manifest import describe
 from stoker.storage.tree import UnfitFile
 
-PUSH = "import sys; from stoker.components.pusher import push; push(*sys.argv[1:])"
+PUSH = """
+import sys
+from stoker.components.pusher import push
+model, base, root = sys.argv[1:]
+push(model, base, last_push=f"{root}/last.txt", scratch_dir=f"{root}/scratch")
+"""
 
 WATCH = """
 import os, sys
@@ -74,6 +80,14 @@ def names_in(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
+def push_to(base: Path, model: Path, root: Path | None = None, **options) -> int:
+    """Push as the Pusher of a pipeline with that root does."""
+    root = root or base.parent / "root"
+    (root / "scratch").mkdir(parents=True, exist_ok=True)
+    places = {"last_push": f"{root}/last.txt", "scratch_dir": f"{root}/scratch"}
+    return push(str(model), str(base), **places, **options)
+
+
 @pytest.fixture
 def base(tmp_path) -> Path:
     return tmp_path / "served"
@@ -90,7 +104,7 @@ def do(tmp_path, base, model):
     """Calls the executor; returns its output."""
 
     def call(**inputs):
-        pushed = artifact(PushedModel, tmp_path / "pushed")
+        pushed = artifact(PushedModel, tmp_path / "root" / "Pusher" / "pushed_model" / "1")
         given = {key: [value] if value else [] for key, value in inputs.items()}
         destination = PushDestination(filesystem={"base_directory": str(base)})
         values = Pusher(Channel(Model), push_destination=destination).spec.values({})
@@ -181,7 +195,7 @@ def test_a_version_is_later_than_every_one_before(now, last, taken, version):
 def test_pushes_within_one_second_do_not_collide(base, tmp_path):
     model = write_model(tmp_path / "model")
 
-    versions = [push(str(model), str(base)) for _ in range(4)]
+    versions = [push_to(base, model) for _ in range(4)]
 
     assert versions == sorted(set(versions))
     assert versions_in(base) == [str(version) for version in versions]
@@ -189,17 +203,17 @@ def test_pushes_within_one_second_do_not_collide(base, tmp_path):
 
 def test_the_number_of_a_version_that_was_deleted_is_not_used_again(base, tmp_path):
     model = write_model(tmp_path / "model")
-    first = push(str(model), str(base))
+    first = push_to(base, model)
     os.rename(base / str(first), tmp_path / "deleted")
 
-    assert push(str(model), str(base)) > first
+    assert push_to(base, model) > first
 
 
 def test_pushes_at_the_same_time_all_arrive(base, tmp_path):
     model = write_model(tmp_path / "model", num_files=50)
     command = [sys.executable, "-c", PUSH, str(model), str(base)]
 
-    pushes = [subprocess.Popen(command) for _ in range(4)]
+    pushes = [subprocess.Popen([*command, str(tmp_path / str(one))]) for one in range(4)]
 
     assert [push.wait() for push in pushes] == [0] * 4
     assert len(versions_in(base)) == 4
@@ -216,7 +230,7 @@ def test_a_server_that_watches_never_sees_half_a_model(base, tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watcher:
         assert watcher.stdout.readline() == "watching\n"
         for model in models:
-            push(str(model), str(base))
+            push_to(base, model)
         stop.touch()
         report = watcher.stdout.read()
 
@@ -228,42 +242,88 @@ def test_a_push_that_is_killed_changes_nothing_and_the_next_one_cleans_up(base, 
         write_model(tmp_path / "small"),
         write_model(tmp_path / "large", num_files=300, size=100_000),
     )
-    first = push(str(small), str(base))
-    child = subprocess.Popen([sys.executable, "-c", PUSH, str(large), str(base)])
-    while not (base / ".pushing" / "variables" / "file-0").exists():
+    first = push_to(base, small)
+    root = tmp_path / "root"
+    child = subprocess.Popen([sys.executable, "-c", PUSH, str(large), str(base), str(root)])
+    copy = root / "scratch" / ".pushing"
+    while not (copy / "variables" / "file-0").exists():
         assert child.poll() is None
     child.send_signal(signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL
 
-    assert 0 < len(files_below(base / ".pushing")) <= 301
-    assert versions_in(base) == [str(first)]
+    assert 0 < len(files_below(copy)) <= 301
+    assert names_in(base) == [str(first)]
     assert files_below(base / str(first)) == files_below(small)
-    second = push(str(large), str(base))
+    second = push_to(base, large)
     assert files_below(base / str(second)) == files_below(large)
-    assert names_in(base) == [".last_push", ".push_lock", str(first), str(second)]
+    assert names_in(base) == [str(first), str(second)]
+    assert not copy.exists()
 
 
 def test_a_push_that_fails_leaves_nothing_behind(base, tmp_path):
     model = write_model(tmp_path / "model")
-    first = push(str(model), str(base))
+    first = push_to(base, model)
     (model / "zzz").symlink_to(tmp_path / "nowhere")
 
     with pytest.raises(UnfitFile, match="zzz is a link to nothing"):
-        push(str(model), str(base))
+        push_to(base, model)
 
-    assert names_in(base) == [".last_push", ".push_lock", str(first)]
+    assert names_in(base) == [str(first)]
 
 
 def test_a_copy_that_is_not_what_was_published_is_not_pushed(base, tmp_path):
     model = write_model(tmp_path / "model")
     published = describe(str(model))
-    first = push(str(model), str(base), published)
+    first = push_to(base, model, published=published)
     (model / "variables" / "file-0").write_text("b" * 10)
 
     with pytest.raises(ModelRejected, match="not pushed: variables/file-0: changed"):
-        push(str(model), str(base), published)
+        push_to(base, model, published=published)
 
-    assert names_in(base) == [".last_push", ".push_lock", str(first)]
+    assert names_in(base) == [str(first)]
+
+
+def test_what_older_versions_kept_in_the_folder_is_taken_over(base, tmp_path):
+    model = write_model(tmp_path / "model")
+    base.mkdir()
+    for name in (".push_lock", ".last_push.damaged-1"):
+        (base / name).touch()
+    (base / ".last_push").write_text("7000000000\n")
+    write_model(base / ".pushing")
+
+    assert push_to(base, model) == 7000000001
+
+    assert names_in(base) == ["7000000001"]
+    assert (tmp_path / "root" / "last.txt").read_text() == "7000000001\n"
+
+
+def test_pipelines_with_roots_of_their_own_push_one_after_the_other(base, tmp_path):
+    model = write_model(tmp_path / "model")
+
+    versions = [push_to(base, model, tmp_path / name) for name in "abab"]
+
+    assert versions == sorted(set(versions))
+    assert names_in(base) == [str(version) for version in versions]
+
+
+def test_a_folder_on_another_file_system_has_the_copy_beside_its_versions(
+    base, tmp_path, monkeypatch
+):
+    model, really_rename = write_model(tmp_path / "model"), os.rename
+    sources = []
+
+    def rename(source, target):
+        sources.append(Path(source))
+        if Path(source).parent != Path(target).parent:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        really_rename(source, target)
+
+    monkeypatch.setattr(os, "rename", rename)
+    version = push_to(base, model)
+
+    assert sources[-1] == base / ".pushing"
+    assert names_in(base) == [str(version)]
+    assert files_below(base / str(version)) == files_below(model)
 
 
 def test_a_pipeline_pushes_to_the_folder_that_is_named_when_it_runs(base, tmp_path, model):
@@ -277,16 +337,17 @@ def test_a_pipeline_pushes_to_the_folder_that_is_named_when_it_runs(base, tmp_pa
     run = LocalDagRunner().run(pipeline, {"where": str(base)})
 
     (pushed,) = run.outputs["Pusher"]["pushed_model"]
-    assert pushed.get_string_custom_property("pushed_destination") == str(
-        base / versions_in(base)[0]
-    )
+    assert pushed.get_string_custom_property("pushed_destination") == str(base / names_in(base)[0])
+    assert len(list((tmp_path / "root" / ".stoker" / "pushes").iterdir())) == 1
 
 
 @pytest.mark.parametrize("directory", ["", "gs://bucket/models"])
 def test_a_destination_that_is_no_folder_says_what_to_do(tmp_path, model, directory):
     destination = PushDestination(filesystem={"base_directory": directory})
     values = Pusher(Channel(Model), push_destination=destination).spec.values({})
-    output = {"pushed_model": [artifact(PushedModel, tmp_path / "pushed")]}
+    output = {
+        "pushed_model": [artifact(PushedModel, tmp_path / "root" / "Pusher" / "pushed_model" / "1")]
+    }
 
     with pytest.raises(ValueError, match="custom_executor_spec"):
         Executor().Do({"model": [model]}, output, values)

@@ -68,16 +68,24 @@ def test_digests_that_are_damaged_are_set_aside_and_made_again(root, damage, cap
     assert "is damaged" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "where",
+    [lambda folder: folder / "last.txt", lambda folder: folder / "served" / ".last_push"],
+    ids=["today", "old"],
+)
 def test_a_push_goes_on_after_the_highest_version_where_the_last_is_damaged(
-    tmp_path, damage, capsys
+    tmp_path, damage, where, capsys
 ):
     base, model = tmp_path / "served", tmp_path / "model"
     model.mkdir()
     (base / "7000000000").mkdir(parents=True)
-    damage(base / ".last_push")
-    assert push(str(model), str(base)) == 7000000001
-    assert push(str(model), str(base)) == 7000000002
-    assert (base / ".last_push").read_text() == "7000000002\n"
+    last_push = where(tmp_path)
+    damage(last_push)
+    places = {"last_push": str(tmp_path / "last.txt"), "scratch_dir": str(tmp_path)}
+    assert push(str(model), str(base), **places) == 7000000001
+    assert push(str(model), str(base), **places) == 7000000002
+    assert (tmp_path / "last.txt").read_text() == "7000000002\n"
+    assert sorted(os.listdir(base)) == ["7000000000", "7000000001", "7000000002"]
     assert capsys.readouterr().out.count("is damaged: it is now") <= 1
 
 

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pusher: hands a model to a server by adding a version to the folder that the server watches.
 
-<base_directory>/<version>/    a model that is whole, from the moment it has this name
-<base_directory>/.pushing/     the copy that is being made, or what a push that died has left
-<base_directory>/.last_push    the last version
-<base_directory>/.push_lock    whoever pushes holds the lock on this file
+<base_directory>/<version>/           a model that is whole, from the moment it has this name
+<root>/.stoker/pushes/<digest>/last   the last version that was pushed there from this root
+
+Nothing else is in that folder: servers and scripts take every name in it for a version. The copy is
+made in the step's own scratch folder; only where no rename leads from there to the served folder,
+which is on another file system, it is made beside the versions, as `.pushing`. Whoever pushes holds
+the lock of the folder itself.
 """
 
+import contextlib
+import errno
 import json
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from stoker import dsl
@@ -29,13 +35,14 @@ from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.errors import ModelRejected
 from stoker.models.blessing import Marker, is_blessed
 from stoker.storage.files import remove_drafts, set_aside, show_path, sync, write_whole
-from stoker.storage.locks import hold_lock
+from stoker.storage.locks import hold_folder
 from stoker.storage.manifest import Manifest, describe, find_differences, seal
-from stoker.storage.root import manifest_file
+from stoker.storage.root import manifest_file, root_of
 from stoker.storage.tree import copy_tree
 
-_COPY = ".pushing"
-_LAST_PUSH, _LOCK = ".last_push", ".push_lock"
+_COPY, _NOTHING = ".pushing", ".nothing"
+_OLD_LAST_PUSH, _OLD_LOCK = ".last_push", ".push_lock"
+"""What earlier versions of Stoker kept in the served folder."""
 _NUM_DIGITS = 18
 """Of a version, as far as servers count."""
 _STAMPED_MODEL = "stamped_model"
@@ -138,7 +145,13 @@ class Executor(dsl.BaseExecutor):
         model_path = self.GetModelPath(input_dict)
         # First the copy that nobody serves: the push is the last thing that can go wrong.
         copy_tree(model_path, pushed_model.uri)
-        version = push(model_path, base_directory, _find_published(model_path, input_dict))
+        version = push(
+            model_path,
+            base_directory,
+            last_push=root_of(pushed_model.uri).last_push_file(base_directory),
+            scratch_dir=self._get_tmp_dir(),
+            published=_find_published(model_path, input_dict),
+        )
         destination = os.path.join(base_directory, str(version))
         say(f"The model is pushed to {destination}.")
         self._MarkPushed(pushed_model, destination, str(version))
@@ -176,22 +189,24 @@ class Executor(dsl.BaseExecutor):
         model_push.set_int_custom_property("pushed", 0)
 
 
-def push(model_path: str, base_directory: str, published: Manifest | None = None) -> int:
+def push(
+    model_path: str,
+    base_directory: str,
+    *,
+    last_push: str,
+    scratch_dir: str,
+    published: Manifest | None = None,
+) -> int:
     """Add a copy of the model to the folder under a new version, which is returned.
 
-    The copy is made and brought to the disk under a hidden name, then renamed: whoever looks sees
-    all of it or nothing, and a push that dies changes nothing that was there. A copy that is not
-    what was `published`, where that is known, is refused.
+    The copy is made and brought to the disk elsewhere, then renamed: whoever looks sees all of it
+    or nothing, and a push that dies changes nothing that was there. The file `last_push` keeps the
+    version. A copy that is not what was `published`, where that is known, is refused.
     """
     os.makedirs(base_directory, exist_ok=True)
-    last_push = os.path.join(base_directory, _LAST_PUSH)
-    with hold_lock(os.path.join(base_directory, _LOCK)):
-        remove_drafts(base_directory)
-        copy = os.path.join(base_directory, _COPY)
-        if os.path.lexists(copy):
-            shutil.rmtree(copy)
-        try:
-            copy_tree(model_path, copy)
+    with hold_folder(base_directory):
+        _take_over(base_directory, last_push)
+        with _make_copy(model_path, base_directory, scratch_dir) as copy:
             copied = seal(copy)
             for name, problem in find_differences(published or copied, copied):
                 raise ModelRejected(
@@ -199,18 +214,67 @@ def push(model_path: str, base_directory: str, published: Manifest | None = None
                     f"{show_path(name)}: {problem}. Run the pipeline again: a model that is "
                     "damaged is made anew."
                 )
-            version = next_version(
-                now=int(time.time()),
-                last=_read_version(last_push),
-                taken=os.listdir(base_directory),
-            )
-            with write_whole(last_push) as file:
-                file.write(b"%d\n" % version)
+            return _add_version(copy, base_directory, last_push)
+
+
+def _take_over(base_directory: str, last_push: str) -> None:
+    """Leave only versions in the folder: an older Stoker, or a push that died, has left more."""
+    os.makedirs(os.path.dirname(last_push), exist_ok=True)
+    for folder in (base_directory, os.path.dirname(last_push)):
+        remove_drafts(folder)
+    for name in os.listdir(base_directory):
+        path = os.path.join(base_directory, name)
+        if name == _OLD_LAST_PUSH and not os.path.lexists(last_push):
+            shutil.move(path, last_push)
+        elif name in (_COPY, _OLD_LOCK) or name.startswith(_OLD_LAST_PUSH):
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+
+
+@contextlib.contextmanager
+def _make_copy(model_path: str, base_directory: str, scratch_dir: str) -> Iterator[str]:
+    """A copy of the model, from where a rename can give it a version."""
+    copy = os.path.join(
+        scratch_dir if _can_rename(scratch_dir, base_directory) else base_directory, _COPY
+    )
+    if os.path.lexists(copy):  # of an attempt that died
+        shutil.rmtree(copy)
+    try:
+        copy_tree(model_path, copy)
+        yield copy
+    finally:  # the copy has another name by now, or something failed, such as a full disk
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def _can_rename(source_dir: str, target_dir: str) -> bool:
+    """Whether a rename leads from one folder to the other: not to another file system, or mount.
+
+    The system finds that out before it finds that there is nothing of this name.
+    """
+    try:
+        os.rename(os.path.join(source_dir, _NOTHING), os.path.join(target_dir, _NOTHING))
+    except OSError as error:
+        return error.errno == errno.ENOENT
+    raise AssertionError(f"{source_dir} has a {_NOTHING}")
+
+
+def _add_version(copy: str, base_directory: str, last_push: str) -> int:
+    """Rename the copy to the next version, and keep its number."""
+    while True:
+        version = next_version(
+            now=int(time.time()),
+            last=_read_version(last_push),
+            taken=os.listdir(base_directory),
+        )
+        with write_whole(last_push) as file:
+            file.write(b"%d\n" % version)
+        try:
             os.rename(copy, os.path.join(base_directory, str(version)))
-            sync(base_directory)
-        finally:  # the copy has another name by now, or something failed, such as a full disk
-            shutil.rmtree(copy, ignore_errors=True)
-    return version
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            continue  # NFS has no locks of folders, and another machine was faster
+        sync(base_directory)
+        return version
 
 
 def _find_published(model_path: str, input_dict: dsl.Artifacts) -> Manifest | None:

@@ -48,6 +48,18 @@ def hold_lock(path: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def hold_folder(folder: str) -> Iterator[None]:
+    """Hold the lock of a folder itself, after whoever holds it now; on NFS, nobody waits."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(PermissionError):  # NFS locks what may be written to: files
+            _flock(descriptor, fcntl.LOCK_EX, folder)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
 def hold_run_lock(root: Root) -> Iterator[str]:
     """Hold the lock of a new run; gives the run's id."""
     os.makedirs(root.runs_dir, exist_ok=True)

@@ -11,6 +11,7 @@
     columns/                            columns of examples that came without
     manifests/<node>/<key>/<execution id>.json
     digests.json                        of files that no step made
+    pushes/<digest of folder>/last      the last version that was pushed to a served folder
 """
 
 import glob
@@ -48,6 +49,11 @@ class Root:
         """The digests of files that no step made."""
         return os.path.join(self.own_dir, "digests.json")
 
+    def last_push_file(self, base_directory: str) -> str:
+        """The last version that was pushed to a served folder."""
+        name = hashlib.sha256(os.fsencode(os.path.realpath(base_directory))).hexdigest()[:16]
+        return os.path.join(self.own_dir, "pushes", name, "last")
+
     def run_lock(self, run_id: str) -> str:
         """The file that a run locks while it is alive."""
         return os.path.join(self.runs_dir, f"{_as_file_name(run_id)}.lock")
@@ -76,7 +82,7 @@ class Root:
 
     def list_shared_dirs(self, node_ids: Iterable[str]) -> list[str]:
         """The directories that every run of some nodes writes into, as far as they are there."""
-        below = [".stoker", ".stoker/runs", ".stoker/tmp", ".stoker/columns"]
+        below = [".stoker", ".stoker/runs", ".stoker/tmp", ".stoker/columns", ".stoker/pushes/*"]
         for node in map(glob.escape, node_ids):
             below += [f"{node}/*", f".stoker/manifests/{node}/*"]
             below += [f".stoker/{kind}/{node}" for kind in ("logs", "checkpoints")]
@@ -97,6 +103,11 @@ def _as_file_name(run_id: str) -> str:
 def output_dir(uri: str) -> str:
     """The directory of an output; the URI of a value is a file in it."""
     return os.path.dirname(uri) if os.path.basename(uri) == _VALUE else uri
+
+
+def root_of(uri: str) -> Root:
+    """The root that an output is below."""
+    return Root(os.path.abspath(os.path.join(output_dir(uri), *[os.pardir] * 3)))
 
 
 def manifest_file(uri: str) -> str:
