@@ -8,13 +8,12 @@ blessing:   <uri>/BLESSED or <uri>/NOT_BLESSED    an empty file, if there are th
 
 import importlib
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import stoker.stand_ins.provide  # noqa: F401 - pipelines name what an installed TFMA lacks
 from stoker import dsl
-from stoker.any_python.layout import eval_model_path, serving_model_path
+from stoker.any_python.layout import eval_model_path, only_file, serving_model_path
 from stoker.any_python.lines import say
 from stoker.artifacts import (
     Artifact,
@@ -61,7 +60,7 @@ class EvaluatorSpec(dsl.ComponentSpec):
     PARAMETERS: ClassVar = {
         "eval_config": dsl.ExecutionParameter(type=EvalConfig, optional=True),
         "example_splits": dsl.ExecutionParameter(type=str, optional=True),
-        "module_file": dsl.ExecutionParameter(type=str, optional=True),
+        "module_file": dsl.ExecutionParameter(type=str, optional=True, names_file=True),
         "module_path": dsl.ExecutionParameter(type=str, optional=True),
         "engine": dsl.ExecutionParameter(type=str, optional=True),
     }
@@ -219,10 +218,8 @@ def _folder(spec: ModelSpec, model: Artifact) -> str:
 
 
 def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
-    from stoker.statistics.data_schema import SCHEMA_FILE
-
     schemas = input_dict.get("schema")
-    return os.path.join(schemas[0].uri, SCHEMA_FILE) if schemas else None
+    return only_file(schemas[0].uri) if schemas else None
 
 
 def _load_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:

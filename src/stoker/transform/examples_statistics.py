@@ -14,12 +14,11 @@ from stoker.stand_ins.tfdv.generate import count
 from stoker.stand_ins.tfdv.stats_options import StatsOptions
 from stoker.statistics.anomalies import ANOMALIES_FILE, add_findings, write_anomalies
 from stoker.statistics.compute import STATISTICS_FILE, write_statistics
-from stoker.statistics.data_schema import write_schema
+from stoker.statistics.data_schema import SCHEMA_FILE, write_schema
 from stoker.statistics.expectations import Finding, check_interval
 from stoker.transform.example_batches import read_sample
 from stoker.transform.job import TransformJob
 
-SCHEMA_FILE = "Schema.pbtxt"
 MAX_ROWS = 100_000
 
 

@@ -111,10 +111,22 @@ def test_the_output_carries_what_tfx_records(data_dir, run):
     examples = run(CsvExampleGen(data_dir))
     assert examples.split_names == '["train", "eval"]'
     assert (examples.span, examples.version) == (0, 0)
+    assert examples.custom_properties["span"] == 0
+    assert not examples.has_custom_property("version")
     assert examples.get_string_custom_property("file_format") == "tfrecords_gzip"
     assert examples.get_string_custom_property("payload_format") == "FORMAT_TF_EXAMPLE"
     fingerprint = examples.get_string_custom_property("input_fingerprint")
     assert fingerprint.startswith(f"split:single_split,num_files:1,total_bytes:{len(CSV)},")
+
+
+def test_span_and_version_are_custom_properties_too(tmp_path, run):
+    (tmp_path / "3" / "v2").mkdir(parents=True)
+    (tmp_path / "3" / "v2" / "rows.csv").write_text("a\n1\n")
+    pattern = {"splits": [{"name": "all", "pattern": "{SPAN}/v{VERSION}/*"}]}
+    examples = run(CsvExampleGen(str(tmp_path), pattern, {}))
+    assert (examples.span, examples.version) == (3, 2)
+    assert examples.get_int_custom_property("span") == 3
+    assert examples.get_int_custom_property("version") == 2
 
 
 def test_a_feature_can_decide_the_split(data_dir, run, records):

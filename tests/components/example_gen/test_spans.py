@@ -40,16 +40,16 @@ def base(tmp_path):
 @pytest.mark.parametrize(
     ("pattern", "files", "span", "version", "chosen"),
     [
-        ("day-{SPAN}/*", ["day-9/a", "day-10/a"], 10, 0, "day-10/*"),
-        ("day-{SPAN}/*", ["day-009/a", "day-010/a"], 10, 0, "day-010/*"),
-        ("day-{SPAN:2}/*", ["day-03/a", "day-100/a"], 3, 0, "day-03/*"),
+        ("day-{SPAN}/*", ["day-9/a", "day-10/a"], 10, None, "day-10/*"),
+        ("day-{SPAN}/*", ["day-009/a", "day-010/a"], 10, None, "day-010/*"),
+        ("day-{SPAN:2}/*", ["day-03/a", "day-100/a"], 3, None, "day-03/*"),
         ("{SPAN}/v{VERSION}/*", ["1/v9/a", "2/v1/a", "2/v10/a"], 2, 10, "2/v10/*"),
         ("{SPAN:2}{VERSION:2}-*", ["0102-a", "0201-a"], 2, 1, "0201-*"),
-        ("{YYYY}-{MM}-{DD}/*", ["2024-12-31/a", "2025-01-01/a"], 20089, 0, "2025-01-01/*"),
+        ("{YYYY}-{MM}-{DD}/*", ["2024-12-31/a", "2025-01-01/a"], 20089, None, "2025-01-01/*"),
         ("{YYYY}{MM}{DD}/v{VERSION}/*", ["19700102/v3/a"], 1, 3, "19700102/v3/*"),
-        ("[ab]?-{SPAN}.*", ["ax-1.csv", "cx-7.csv"], 1, 0, "[ab]?-1.*"),
-        ("[!a]-{SPAN}", ["a-9", "b-1"], 1, 0, "[!a]-1"),
-        ("*", ["anything"], 0, 0, "*"),
+        ("[ab]?-{SPAN}.*", ["ax-1.csv", "cx-7.csv"], 1, None, "[ab]?-1.*"),
+        ("[!a]-{SPAN}", ["a-9", "b-1"], 1, None, "[!a]-1"),
+        ("*", ["anything"], 0, None, "*"),
     ],
 )
 def test_the_newest_version_of_the_newest_span_is_chosen(

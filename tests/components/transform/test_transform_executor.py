@@ -254,7 +254,7 @@ def test_statistics_are_of_the_analyzed_and_of_all_transformed_examples(outputs)
     (word,) = (one for one in before.features if one.path.step[0] == "word")
     assert len(word.string_stats.top_values) == 1  # as the user's stats_options_updater_fn says
     names = {
-        key: [one.name for one in read_schema(f"{uris[key]}/Schema.pbtxt").feature]
+        key: [one.name for one in read_schema(f"{uris[key]}/schema.pbtxt").feature]
         for key in ("pre_transform_schema", "post_transform_schema")
     }
     assert sorted(names["pre_transform_schema"]) == ["id", "size", "word"]

@@ -14,7 +14,7 @@ from stoker import dsl
 from stoker.any_python.launcher_link import report
 from stoker.artifacts import Examples
 from stoker.components.example_gen.component import output_split_names, parse_range
-from stoker.components.example_gen.spans import choose
+from stoker.components.example_gen.spans import Chosen, choose
 from stoker.data import csv
 from stoker.data.encode import Nulls, as_array, each, encode, encode_feature
 from stoker.data.input_files import fingerprint, matching_files
@@ -83,12 +83,20 @@ class _FileExecutor(dsl.BaseExecutor, abc.ABC):
                 key_feature=wanted.split_config.partition_feature_name,
                 payload_format=payload_format,
             )
-        examples.span, examples.version = chosen.span, chosen.version
+        _note_span(examples, chosen)
         examples.set_string_custom_property("input_fingerprint", "\n".join(prints))
         examples.set_string_custom_property("file_format", "tfrecords_gzip")
         examples.set_string_custom_property(
             "payload_format", example_gen_pb2.PayloadFormat.Name(payload_format)
         )
+
+
+def _note_span(examples: Examples, chosen: Chosen) -> None:
+    """Say which span this is, as properties and, where code written for TFX looks, custom ones."""
+    examples.span, examples.version = chosen.span, chosen.version or 0
+    examples.set_int_custom_property("span", chosen.span)
+    if chosen.version is not None:
+        examples.set_int_custom_property("version", chosen.version)
 
 
 class CsvExecutor(_FileExecutor):

@@ -30,7 +30,8 @@ class Chosen:
     """The span and version to read, and the pattern of its files for each split."""
 
     span: int
-    version: int
+    version: int | None
+    """None where the patterns have no {VERSION}."""
     patterns: Mapping[str, str]
 
 
@@ -51,7 +52,7 @@ def choose(
     check_range(splits, range_config)
     patterns = {split.name: _below(input_base, split.pattern) for split in splits}
     if not _words(splits[0].pattern):
-        return Chosen(span=0, version=0, patterns=patterns)
+        return Chosen(span=0, version=None, patterns=patterns)
     newest = {name: _newest(pattern, range_config) for name, pattern in patterns.items()}
     if len({(found.span, found.version) for found in newest.values()}) > 1:
         told = ", ".join(
@@ -61,7 +62,7 @@ def choose(
     any_found = next(iter(newest.values()))
     return Chosen(
         span=any_found.span,
-        version=any_found.version,
+        version=any_found.version if "VERSION" in _words(splits[0].pattern) else None,
         patterns={
             name: _fill_in(pattern, dict(newest[name].texts)) for name, pattern in patterns.items()
         },
