@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from stoker.artifacts import Artifact, PropertyValue
 from stoker.dsl import Channel, Node, RuntimeParameter
 from stoker.dsl.parameters import substitute
+from stoker.dsl.users_files import find_declaring_folder, find_users_path
 from stoker.storage.manifest import describe
 
 
@@ -38,6 +39,7 @@ class Importer(Node):
             instance_name: An older way to name the step; `with_id` is today's.
         """
         self.source_uri = source_uri
+        self._declaring_folder = find_declaring_folder()
         self.artifact_type = artifact_type
         self.reimport = reimport
         self.output_key = output_key or "result"
@@ -60,7 +62,8 @@ class Importer(Node):
 
     def artifact(self, given: dict[str, Any]) -> Artifact:
         """The files as an artifact, with a digest of their content."""
-        uri = os.path.abspath(substitute(self.source_uri, given))
+        path = substitute(self.source_uri, given)
+        uri = os.path.abspath(find_users_path(path, self._declaring_folder))
         if not os.path.exists(uri):
             raise ValueError(f"{self.id}: there is nothing at source_uri={uri!r}.")
         artifact = self.artifact_type()

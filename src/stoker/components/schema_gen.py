@@ -93,7 +93,7 @@ class Executor(dsl.BaseExecutor):
 class ImportSchemaGenSpec(dsl.ComponentSpec):
     """The table of ImportSchemaGen."""
 
-    PARAMETERS: ClassVar = {"schema_file": dsl.ExecutionParameter(type=str)}
+    PARAMETERS: ClassVar = {"schema_file": dsl.ExecutionParameter(type=str, names_file=True)}
     OUTPUTS: ClassVar = {"schema": dsl.ChannelParameter(type=Schema)}
 
 

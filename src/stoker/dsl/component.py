@@ -32,6 +32,7 @@ from stoker.dsl.channel import Channel
 from stoker.dsl.conditions import Placeholder, Published, conditions_here
 from stoker.dsl.executor import ExecutorClassSpec
 from stoker.dsl.parameters import RuntimeParameter, names_in, substitute
+from stoker.dsl.users_files import find_declaring_folder
 from stoker.metadata.masking import mask_item
 from stoker.metadata.records import BaseType
 from stoker.task import Workers
@@ -69,6 +70,8 @@ class ExecutionParameter:
     type: Any
     optional: bool = False
     use_proto: bool = False
+    names_file: bool = False
+    """Whether it is a path of the user's, which may be relative to the pipeline file too."""
 
 
 class ChannelMap(dict[str, Channel]):
@@ -123,6 +126,7 @@ class ComponentSpec:
         self.inputs = ChannelMap()
         self.outputs = ChannelMap()
         self.exec_properties: dict[str, Any] = {}
+        self.declaring_folder = find_declaring_folder()
         known = {*self.PARAMETERS, *self.INPUTS, *self.OUTPUTS}
         if unknown := sorted(set(given) - known):
             raise TypeError(

@@ -11,6 +11,7 @@ from stoker.artifacts import STANDARD_TYPES
 from stoker.dsl.component import BaseComponent, UserCode
 from stoker.dsl.executor import reference_to
 from stoker.dsl.pipeline import Pipeline
+from stoker.dsl.users_files import find_users_path
 from stoker.errors import StokerError
 from stoker.launchers.interpreters.venvs import resolve as resolve_python
 from stoker.task import ProcessNeeds
@@ -52,7 +53,9 @@ def plan_steps(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, StepPlan]
 
 def plan_step(node: BaseComponent, parameters: dict[str, Any]) -> StepPlan:
     """The plan of a step with these parameters."""
-    code, paths = node.user_code(parameters), import_paths()
+    paths = import_paths()
+    parameters = {key: _find_file(node, key, value, paths) for key, value in parameters.items()}
+    code = node.user_code(parameters)
     file = code.module_file if code else None
     if code and code.module and not file:
         file = find_module(code.module, paths)
@@ -63,6 +66,17 @@ def plan_step(node: BaseComponent, parameters: dict[str, Any]) -> StepPlan:
         artifact_classes=_find_users_artifact_classes(node),
         needs=_find_needs(node, code, file),
     )
+
+
+def _find_file(node: BaseComponent, key: str, value: Any, paths: Sequence[str]) -> Any:
+    """A parameter, with the path that it means if it names a file; a module may go by its name."""
+    if not (node.spec.PARAMETERS[key].names_file and isinstance(value, str)):
+        return value
+    path = find_users_path(value, node.spec.declaring_folder)
+    is_dotted_name = all(part.isidentifier() for part in path.split("."))
+    if key == "module_file" and is_dotted_name and not os.path.exists(path):
+        return find_module(path, paths) or path
+    return path
 
 
 def _find_users_artifact_classes(node: BaseComponent) -> dict[str, str]:

@@ -34,7 +34,7 @@ class FileBasedExampleGenSpec(dsl.ComponentSpec):
     """The table of an ExampleGen that reads files."""
 
     PARAMETERS: ClassVar = {
-        "input_base": dsl.ExecutionParameter(type=str),
+        "input_base": dsl.ExecutionParameter(type=str, names_file=True),
         "input_config": dsl.ExecutionParameter(type=example_gen_pb2.Input),
         "output_config": dsl.ExecutionParameter(type=example_gen_pb2.Output),
         "output_data_format": dsl.ExecutionParameter(type=int),

@@ -44,7 +44,7 @@ class TrainerSpec(dsl.ComponentSpec):
     }
     OLDER_NAMES: ClassVar = {"transform_output": "transform_graph", "output": "model"}
     PARAMETERS: ClassVar = {
-        "module_file": dsl.ExecutionParameter(type=str, optional=True),
+        "module_file": dsl.ExecutionParameter(type=str, optional=True, names_file=True),
         "run_fn": dsl.ExecutionParameter(type=str, optional=True),
         "trainer_fn": dsl.ExecutionParameter(type=str, optional=True),
         "train_args": dsl.ExecutionParameter(type=TrainArgs, optional=True),

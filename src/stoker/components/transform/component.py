@@ -43,7 +43,7 @@ class TransformSpec(dsl.ComponentSpec):
     }
     OLDER_NAMES: ClassVar = {"input_data": "examples", "transform_output": "transform_graph"}
     PARAMETERS: ClassVar = {
-        "module_file": dsl.ExecutionParameter(type=str, optional=True),
+        "module_file": dsl.ExecutionParameter(type=str, optional=True, names_file=True),
         "preprocessing_fn": dsl.ExecutionParameter(type=str, optional=True),
         "stats_options_updater_fn": dsl.ExecutionParameter(type=str, optional=True),
         "force_tf_compat_v1": dsl.ExecutionParameter(type=int, optional=True),

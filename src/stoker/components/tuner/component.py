@@ -31,7 +31,7 @@ class TunerSpec(dsl.ComponentSpec):
         "tuner_results": dsl.ChannelParameter(type=TunerResults),
     }
     PARAMETERS: ClassVar = {
-        "module_file": dsl.ExecutionParameter(type=str, optional=True),
+        "module_file": dsl.ExecutionParameter(type=str, optional=True, names_file=True),
         "tuner_fn": dsl.ExecutionParameter(type=str, optional=True),
         "train_args": dsl.ExecutionParameter(type=TrainArgs, optional=True),
         "eval_args": dsl.ExecutionParameter(type=EvalArgs, optional=True),
