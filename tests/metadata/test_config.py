@@ -31,7 +31,8 @@ def test_a_pipeline_takes_the_words_of_ml_metadata(tmp_path: Path) -> None:
     config = metadata_store_pb2.ConnectionConfig()
     config.sqlite.filename_uri = str(tmp_path / "metadata.db")
     pipeline = Pipeline("p", str(tmp_path), config)
-    assert pipeline.metadata_connection_config == sqlite_metadata_connection_config(
+    assert pipeline.metadata_connection_config == config
+    assert pipeline.store_config(str(tmp_path)) == sqlite_metadata_connection_config(
         tmp_path / "metadata.db"
     )
     config.mysql.password = "secret"
@@ -45,3 +46,29 @@ def test_a_pipeline_takes_the_words_of_ml_metadata(tmp_path: Path) -> None:
 def test_declaring_a_store_loads_no_sqlalchemy() -> None:
     code = "import stoker.metadata, sys; sys.exit('sqlalchemy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("kind", ["", "fake_database", "sqlite"])
+def test_a_config_that_names_no_place_means_the_one_beside_the_outputs(
+    tmp_path: Path, kind: str
+) -> None:
+    from ml_metadata.proto import metadata_store_pb2
+
+    config = metadata_store_pb2.ConnectionConfig()
+    if kind:
+        getattr(config, kind).SetInParent()
+    expected = sqlite_metadata_connection_config(tmp_path / "metadata.db")
+    assert Pipeline("p", str(tmp_path), config).store_config(str(tmp_path)) == expected
+
+
+def test_tfxs_pipelines_get_ml_metadatas_own_message(tmp_path: Path) -> None:
+    from ml_metadata import MetadataStore
+    from ml_metadata.proto import metadata_store_pb2
+    from tfx.v1.orchestration.metadata import sqlite_metadata_connection_config as of_tfx
+
+    config = of_tfx(tmp_path / "metadata.db")
+    assert isinstance(config, metadata_store_pb2.ConnectionConfig)
+    assert config.sqlite.filename_uri == str(tmp_path / "metadata.db")
+    assert MetadataStore(config).get_artifacts() == []
+    expected = sqlite_metadata_connection_config(tmp_path / "metadata.db")
+    assert Pipeline("p", str(tmp_path), config).store_config(str(tmp_path)) == expected

@@ -17,6 +17,7 @@ from stoker.dsl.places import check_places
 from stoker.metadata.config import (
     StoreConfig,
     as_store_config,
+    names_no_place,
     sqlite_metadata_connection_config,
 )
 
@@ -57,9 +58,10 @@ class Pipeline:
         self.pipeline_root = pipeline_root or "."
         self.enable_cache = enable_cache
         self.beam_pipeline_args = list(beam_pipeline_args or ())
-        self.metadata_connection_config = (
+        self.metadata_connection_config = metadata_connection_config
+        self._store_config = (
             None
-            if metadata_connection_config is None
+            if metadata_connection_config is None or names_no_place(metadata_connection_config)
             else as_store_config(metadata_connection_config)
         )
         self.components = in_order(components or ())
@@ -78,7 +80,7 @@ class Pipeline:
 
     def store_config(self, pipeline_root: str) -> StoreConfig:
         """Where the records are kept: as configured, else beside the outputs."""
-        return self.metadata_connection_config or sqlite_metadata_connection_config(
+        return self._store_config or sqlite_metadata_connection_config(
             os.path.join(pipeline_root, _STORE)
         )
 

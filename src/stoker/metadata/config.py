@@ -50,6 +50,15 @@ def sqlite_metadata_connection_config(metadata_db_uri: str | os.PathLike[str]) -
     return StoreConfig(_SQLITE + os.path.abspath(metadata_db_uri))
 
 
+def names_no_place(config: Any) -> bool:
+    """Whether a ConnectionConfig is empty, or asks for a store in memory alone."""
+    if not (isinstance(config, Message) and "sqlite" in config.DESCRIPTOR.fields_by_name):
+        return False
+    message: Any = config
+    kind = message.WhichOneof("config")
+    return kind in (None, "fake_database") or (kind == "sqlite" and not message.sqlite.filename_uri)
+
+
 def as_store_config(config: Any) -> StoreConfig:
     """A StoreConfig as it is; or what a ConnectionConfig, ML Metadata's or Stoker's, says."""
     if isinstance(config, StoreConfig):

@@ -14,11 +14,12 @@ from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import MissingPart
 from stoker.launchers.processes import WarmProcesses
-from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+from stoker.metadata.config import names_no_place
 from stoker.metadata.records import SKIPPED, Execution
 from stoker.notebook.result import ExecutionResult, display
 from stoker.runner import run_step
 from stoker.runner.console import Console
+from stoker.stand_ins.tfx.metadata import sqlite_metadata_connection_config
 
 
 class InteractiveContext:
@@ -33,14 +34,15 @@ class InteractiveContext:
         self,
         pipeline_name: str | None = None,
         pipeline_root: str | os.PathLike[str] | None = None,
-        metadata_connection_config: StoreConfig | None = None,
+        metadata_connection_config: Any = None,
         beam_pipeline_args: list[str] | None = None,
     ) -> None:
         self.pipeline_name = pipeline_name or "interactive"
         self.pipeline_root = os.path.abspath(pipeline_root or tempfile.mkdtemp(prefix="stoker-"))
-        self.metadata_connection_config = metadata_connection_config or (
-            sqlite_metadata_connection_config(os.path.join(self.pipeline_root, "metadata.db"))
-        )
+        if metadata_connection_config is None or names_no_place(metadata_connection_config):
+            store_file = os.path.join(self.pipeline_root, "metadata.db")
+            metadata_connection_config = sqlite_metadata_connection_config(store_file)
+        self.metadata_connection_config = metadata_connection_config
         self.beam_pipeline_args = list(beam_pipeline_args or ())
         self._executions: dict[Node, Execution] = {}
         """The components whose last run in this context ended well, or was left out."""

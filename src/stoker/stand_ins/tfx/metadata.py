@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pipeline's store as TFX's notebooks read it: `with Metadata(config) as handle`."""
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from stoker.artifacts import Artifact
 from stoker.metadata.config import StoreConfig, as_store_config
 from stoker.metadata.records import MADE, USED, EventType
+
+
+def sqlite_metadata_connection_config(metadata_db_uri: str | os.PathLike[str]) -> Any:
+    """A store in an SQLite file as ML Metadata's message, that of an installed one or Stoker's."""
+    from ml_metadata.proto import metadata_store_pb2
+
+    config = metadata_store_pb2.ConnectionConfig()
+    config.sqlite.filename_uri = os.path.abspath(metadata_db_uri)
+    config.sqlite.connection_mode = config.sqlite.READWRITE_OPENCREATE
+    return config
 
 
 class Metadata:
