@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files as `tfx.dsl.io.fileio` names their operations, for local paths."""
+"""Files as `tfx.dsl.io.fileio` names their operations, for local paths.
+
+An open file and what is known of one have TensorFlow's names too (`tf.io.gfile`): TFX gives those.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import glob as _glob
 import os
 import re
 import shutil
-from typing import IO, Any, Callable, Iterable, Iterator, Union
+import stat as _stat
+from typing import Any, Callable, Iterable, Iterator, Union
 
 __all__ = [
     "NotFoundError",
@@ -44,9 +48,101 @@ def _local(path: PathType) -> str:
     return text
 
 
-def open(path: PathType, mode: str = "r") -> IO[Any]:
+def open(path: PathType, mode: str = "r") -> OpenFile:
     """Open a file; text is UTF-8."""
-    return builtins.open(_local(path), mode, encoding=None if "b" in mode else "utf-8")
+    return OpenFile(_local(path), mode)
+
+
+class OpenFile:
+    """A file of Python's, with what `GFile` has besides."""
+
+    def __init__(self, path: str, mode: str) -> None:
+        self._is_text = "b" not in mode
+        # As GFile reads text: a line ends with a line feed, and nothing is translated.
+        encoding, newline = ("utf-8", "\n") if self._is_text else (None, None)
+        self._file = builtins.open(  # noqa: SIM115 - whoever has this one closes it
+            path, mode, encoding=encoding, newline=newline
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_file":  # it could not be opened
+            raise AttributeError(name)
+        return getattr(self._file, name)
+
+    def __repr__(self) -> str:
+        return f"<OpenFile {self._file.name!r} mode={self._file.mode!r}>"
+
+    def __enter__(self) -> OpenFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        line = self._file.readline()  # which, unlike `next`, leaves `tell` usable
+        if not line:
+            raise StopIteration
+        return line
+
+    def next(self) -> Any:
+        """The next line."""
+        return self.__next__()
+
+    def read(self, n: int = -1) -> Any:
+        """The next `n` characters or bytes; all that is left by default."""
+        return self._file.read(n)
+
+    def write(self, file_content: Any) -> int:
+        """Write text or bytes, whichever of them the file takes."""
+        if self._is_text and isinstance(file_content, (bytes, bytearray)):
+            file_content = bytes(file_content).decode("utf-8")
+        elif not self._is_text and isinstance(file_content, str):
+            file_content = file_content.encode("utf-8")
+        return self._file.write(file_content)
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> int:
+        """Go to a place, counted in bytes from the start, from here (1) or from the end (2)."""
+        place = position if offset is None else offset
+        if place is None:
+            raise TypeError("seek() needs an offset.")
+        starts = {0: lambda: 0, 1: self._file.tell, 2: self.size}
+        return self._file.seek(starts[whence]() + place)
+
+    def size(self) -> int:
+        """How many bytes are in the file by now."""
+        if self._file.writable():
+            self._file.flush()
+        return os.fstat(self._file.fileno()).st_size
+
+
+class Stat:
+    """What the system knows of a file, by the names of `os.stat` and of TensorFlow."""
+
+    def __init__(self, found: os.stat_result) -> None:
+        self._found = found
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_found":
+            raise AttributeError(name)
+        return getattr(self._found, name)
+
+    @property
+    def length(self) -> int:
+        """How many bytes it has."""
+        return self._found.st_size
+
+    @property
+    def mtime_nsec(self) -> int:
+        """When it was last changed, in nanoseconds since 1970."""
+        return self._found.st_mtime_ns
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+        return _stat.S_ISDIR(self._found.st_mode)
 
 
 def exists(path: PathType) -> bool:
@@ -77,9 +173,9 @@ def walk(
     return os.walk(_local(top), topdown=topdown, onerror=onerror)
 
 
-def stat(path: PathType) -> os.stat_result:
+def stat(path: PathType) -> Stat:
     """Size, times and mode of a file."""
-    return os.stat(_local(path))
+    return Stat(os.stat(_local(path)))
 
 
 def mkdir(path: PathType) -> None:

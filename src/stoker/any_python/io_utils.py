@@ -6,8 +6,8 @@ from __future__ import annotations
 import csv
 import glob
 import os
-import shutil
-from typing import TYPE_CHECKING, Any, TypeVar
+import re
+from typing import TYPE_CHECKING, Any, Iterable, TypeVar
 
 from . import fileio
 from .layout import only_file
@@ -47,10 +47,37 @@ def copy_file(src: str, dst: str, overwrite: bool = False) -> None:
     fileio.copy(src, dst, overwrite=overwrite)
 
 
-def copy_dir(src: str, dst: str) -> None:
-    """Copy a directory; what was at `dst` is replaced."""
+def copy_dir(
+    src: str,
+    dst: str,
+    allow_regex_patterns: Iterable[str] = (),
+    deny_regex_patterns: Iterable[str] = (),
+) -> None:
+    """Copy a directory; what was at `dst` is replaced.
+
+    Patterns are searched for in the whole path of each file and directory: with some to allow, one
+    of them must be found, and none of those to deny. A file may be copied though its directory is
+    not, by itself.
+    """
+    allowed, denied = list(allow_regex_patterns), list(deny_regex_patterns)
+    if not fileio.isdir(src):
+        raise fileio.NotFoundError(f"There is no directory {src} to copy.")
     delete_dir(ensure_local(dst))
-    shutil.copytree(ensure_local(src), dst)
+    fileio.makedirs(dst)
+
+    def is_wanted(path: str) -> bool:
+        return (not allowed or any(re.search(one, path) for one in allowed)) and not any(
+            re.search(one, path) for one in denied
+        )
+
+    for folder, subfolders, files in fileio.walk(src):
+        target = os.path.join(dst, os.path.relpath(folder, src))
+        for name in subfolders:
+            if is_wanted(os.path.join(folder, name)):
+                fileio.makedirs(os.path.join(target, name))
+        for name in files:
+            if is_wanted(os.path.join(folder, name)):
+                copy_file(os.path.join(folder, name), os.path.join(target, name))
 
 
 def delete_dir(path: str) -> None:

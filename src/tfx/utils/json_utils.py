@@ -3,4 +3,9 @@
 
 from json import loads
 
-from stoker.stand_ins.tfx.json_text import JsonableType, dumps
+from stoker.stand_ins.tfx.json_text import (
+    RUNTIME_PARAMETER_PATTERN,
+    Jsonable,
+    JsonableType,
+    dumps,
+)

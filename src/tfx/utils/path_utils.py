@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where things are inside a Model."""
 
-from stoker.any_python.layout import *
+from stoker.stand_ins.tfx.path_utils import *

@@ -102,3 +102,36 @@ def test_a_local_file_is_local_and_one_elsewhere_is_refused():
     assert io_utils.ensure_local("a/b") == "a/b"
     with pytest.raises(ValueError, match="not on this machine"):
         io_utils.ensure_local("gs://bucket/b")
+
+
+def copied(tmp_path, **patterns):
+    for name in ("model/saved_model.pb", "model/assets/vocabulary.txt", "log.txt"):
+        io_utils.write_string_file(f"{tmp_path}/from/{name}", name)
+    (tmp_path / "from" / "empty").mkdir(exist_ok=True)
+    io_utils.copy_dir(f"{tmp_path}/from/", f"{tmp_path}/to", **patterns)
+    below = (tmp_path / "to").rglob("*")
+    return sorted(str(path.relative_to(tmp_path / "to")) for path in below)
+
+
+def test_a_directory_is_copied_with_its_empty_ones(tmp_path):
+    assert copied(tmp_path) == [
+        *("empty", "log.txt", "model", "model/assets"),
+        *("model/assets/vocabulary.txt", "model/saved_model.pb"),
+    ]
+
+
+def test_only_what_a_pattern_allows_is_copied(tmp_path):
+    found = copied(tmp_path, allow_regex_patterns=[r"\.txt$"])
+    assert found == ["log.txt", "model", "model/assets", "model/assets/vocabulary.txt"]
+
+
+def test_what_a_pattern_denies_is_not_copied(tmp_path):
+    found = copied(tmp_path, deny_regex_patterns=[r"/assets", "empty"])
+    assert found == ["log.txt", "model", "model/saved_model.pb"]
+
+
+def test_a_directory_that_is_not_there_is_not_copied_and_nothing_is_removed(tmp_path):
+    io_utils.write_string_file(f"{tmp_path}/to/kept", "")
+    with pytest.raises(FileNotFoundError, match="no directory"):
+        io_utils.copy_dir(f"{tmp_path}/nothing", f"{tmp_path}/to")
+    assert (tmp_path / "to" / "kept").exists()

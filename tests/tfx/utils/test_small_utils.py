@@ -3,7 +3,7 @@ import pytest
 from tfx.components import CsvExampleGen
 from tfx.proto import trainer_pb2
 from tfx.types import Channel, artifact_utils, channel_utils, standard_artifacts
-from tfx.utils import dsl_utils, json_utils, name_utils, path_utils, proto_utils
+from tfx.utils import dsl_utils, import_utils, json_utils, name_utils, path_utils, proto_utils
 
 from stoker.artifacts import Model
 
@@ -36,6 +36,25 @@ def test_what_json_cannot_say_is_refused():
         json_utils.dumps({"a": object()})
 
 
+def test_an_object_of_ones_own_is_written_by_its_attributes():
+    class Settings(json_utils.Jsonable):
+        def __init__(self):
+            self.rate = 0.1
+
+    assert json_utils.dumps({"s": Settings()}) == '{"s": {"rate": 0.1}}'
+    assert Settings.from_json_dict({"rate": 2}).rate == 2
+
+
+def test_a_function_is_imported_from_a_module_or_a_file(tmp_path):
+    (tmp_path / "functions.py").write_text("def double(x): return 2 * x")
+
+    assert import_utils.import_func_from_source(f"{tmp_path}/functions.py", "double")(3) == 6
+    assert import_utils.import_func_from_module("os.path", "join")("a", "b") == "a/b"
+    assert import_utils.import_class_by_path("stoker.artifacts.Model") is Model
+    with pytest.raises(AttributeError, match="defines no triple"):
+        import_utils.import_func_from_source(f"{tmp_path}/functions.py", "triple")
+
+
 def test_a_class_is_found_by_its_full_name():
     assert name_utils.get_full_name(Model) == "stoker.artifacts.Model"
     assert name_utils.resolve_full_name("stoker.artifacts.Model") is Model
@@ -66,6 +85,15 @@ def test_models_have_a_place_for_serving_and_one_for_evaluation():
     assert path_utils.eval_model_dir("/m") == "/m/Format-TFMA"
     assert path_utils.serving_model_dir("/m", is_old_artifact=True) == "/m/serving_model_dir"
     assert path_utils.stamped_model_path("/m") == "/m/stamped_model"
+
+
+def test_the_folder_of_a_model_depends_on_its_type_and_age():
+    model = Model()
+    assert not path_utils.is_old_model_artifact(model)
+    model.set_string_custom_property("tfx_version", "0.23.1")
+    assert path_utils.is_old_model_artifact(model)
+    assert path_utils.get_model_dir_by_type("/m", "tfma_eval") == "/m/Format-TFMA"
+    assert path_utils.get_model_dir_by_type("/m", "tf_keras", True) == "/m/serving_model_dir"
 
 
 def test_a_model_without_one_for_evaluation_is_evaluated_as_it_is_served(tmp_path):

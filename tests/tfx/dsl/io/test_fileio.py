@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+import csv
+import json
+import pickle
+
 import pytest
 from tfx.dsl.io import fileio
 
@@ -91,3 +95,59 @@ def test_a_file_that_is_not_there_is_a_not_found_error(tmp_path):
 def test_a_path_on_another_machine_is_refused_with_advice(operation, path):
     with pytest.raises(ValueError, match=r"not on this machine.*Copy it here"):
         operation(path)
+
+
+def test_an_open_file_has_what_a_gfile_has(tmp_path):
+    with fileio.open(tmp_path / "a", "w") as file:
+        assert file.write("first\nsecond\r\n") == 14
+        file.write(b"third")
+        assert file.size() == 19
+        file.flush()
+
+    with fileio.open(tmp_path / "a") as file:
+        assert (file.read(2), file.tell(), file.size()) == ("fi", 2, 19)
+        assert file.seekable()
+        file.seek(0)
+        assert file.next() == "first\n"
+        assert file.tell() == 6
+        assert next(file) == "second\r\n"
+        file.seek(-5, 2)
+        assert file.readline() == "third"
+        file.seek(offset=6)
+        file.seek(1, whence=1)
+        assert file.readlines() == ["econd\r\n", "third"]
+        file.seek(position=0)
+        assert list(file) == ["first\n", "second\r\n", "third"]
+    assert file.closed
+
+
+def test_a_file_of_bytes_takes_text_and_can_be_appended_to(tmp_path):
+    with fileio.open(tmp_path / "a", "wb") as file:
+        file.write("é")
+    with fileio.open(tmp_path / "a", "ab") as file:
+        file.write(b"!")
+    with fileio.open(tmp_path / "a", "rb") as file:
+        file.seek(-1, 2)
+        assert file.read(n=1) == b"!"
+        assert file.size() == 3
+
+
+def test_other_libraries_read_and_write_open_files(tmp_path):
+    with fileio.open(tmp_path / "a", "w") as file:
+        json.dump({"a": 1}, file)
+    with fileio.open(tmp_path / "a") as file:
+        assert json.load(file) == {"a": 1}
+    with fileio.open(tmp_path / "b", "wb") as file:
+        pickle.dump([1], file)
+    with fileio.open(tmp_path / "b", "rb") as file:
+        assert pickle.load(file) == [1]
+    write(tmp_path / "c", "x,y\n1,2\n")
+    with fileio.open(tmp_path / "c") as file:
+        assert list(csv.reader(file)) == [["x", "y"], ["1", "2"]]
+
+
+def test_stat_has_tensorflows_names_too(tmp_path):
+    found = fileio.stat(write(tmp_path / "a", "12345"))
+    assert (found.length, found.is_directory) == (5, False)
+    assert found.mtime_nsec == found.st_mtime_ns
+    assert fileio.stat(tmp_path).is_directory
