@@ -176,6 +176,41 @@ class Artifact:
                 _fill_message(target[name], value)
         return message
 
+    @property
+    def artifact_type(self) -> Any:
+        """The artifact's type as ML Metadata's message."""
+        from ml_metadata.proto import metadata_store_pb2
+
+        kinds = {name: int(declared.type) for name, declared in (self.PROPERTIES or {}).items()}
+        return metadata_store_pb2.ArtifactType(name=self.type_name, properties=kinds)
+
+    @property
+    def pipeline_name(self) -> str:
+        """The pipeline whose step made it, where that was noted."""
+        return self.get_string_custom_property("pipeline_name")
+
+    @pipeline_name.setter
+    def pipeline_name(self, pipeline_name: str) -> None:
+        self.set_string_custom_property("pipeline_name", pipeline_name)
+
+    @property
+    def producer_component(self) -> str:
+        """The step that made it, where that was noted."""
+        return self.get_string_custom_property("producer_component")
+
+    @producer_component.setter
+    def producer_component(self, producer_component: str) -> None:
+        self.set_string_custom_property("producer_component", producer_component)
+
+    @property
+    def is_external(self) -> bool:
+        """Whether no step made it."""
+        return self.get_int_custom_property("is_external") == 1
+
+    @is_external.setter
+    def is_external(self, is_external: bool) -> None:
+        self.set_int_custom_property("is_external", int(is_external))
+
     def has_property(self, key: str) -> bool:
         """Whether the type declares a property `key`, and it was set."""
         return key in self.properties
@@ -225,6 +260,27 @@ class Artifact:
         return bool(self.custom_properties.get(key, False))
 
     get_json_value_custom_property = get_custom_property
+
+    def set_proto_custom_property(self, key: str, value: Any) -> None:
+        """Set a custom property to a message, which is kept as JSON with its type."""
+        from google.protobuf import any_pb2, json_format
+
+        packed = any_pb2.Any()
+        packed.Pack(value)
+        self.custom_properties[key] = json_format.MessageToDict(packed)
+
+    def get_proto_custom_property(self, key: str) -> Any:
+        """The message that a custom property holds, or None; its module has to be imported."""
+        from google.protobuf import any_pb2, descriptor_pool, json_format, message_factory
+
+        record = self.custom_properties.get(key)
+        if not isinstance(record, dict):
+            return None
+        packed = json_format.ParseDict(record, any_pb2.Any())
+        kind = descriptor_pool.Default().FindMessageTypeByName(packed.TypeName())
+        message = message_factory.GetMessageClass(kind)()
+        packed.Unpack(message)
+        return message
 
     def copy_from(self, other: "Artifact") -> None:
         """Take over everything that is known about another artifact of this type."""

@@ -4,6 +4,7 @@
 import pytest
 from tfx.components import CsvExampleGen, StatisticsGen
 from tfx.orchestration.pipeline import Pipeline
+from tfx.proto.trainer_pb2 import TrainArgs
 from tfx.types import standard_artifacts
 from tfx.types.artifact import Artifact
 from tfx.v1.dsl import standard_annotations
@@ -43,6 +44,25 @@ def test_an_artifact_is_copied_and_written_as_json(examples):
     assert standard_artifacts.Examples.from_json_dict(other.to_json_dict()).span == 3
     with pytest.raises(ValueError, match="A Model cannot be a copy"):
         standard_artifacts.Model().copy_from(examples)
+
+
+def test_an_artifact_says_where_it_is_from(examples):
+    assert (examples.pipeline_name, examples.producer_component) == ("", "")
+    assert not examples.is_external
+    examples.pipeline_name, examples.producer_component = "p", "CsvExampleGen"
+    examples.is_external = True
+    assert examples.get_string_custom_property("producer_component") == "CsvExampleGen"
+    assert examples.is_external
+    assert examples.artifact_type.name == "Examples"
+    assert examples.artifact_type.properties["span"] == 1
+
+
+def test_a_custom_property_may_be_a_message(examples):
+    assert examples.get_proto_custom_property("args") is None
+    args = TrainArgs(splits=["train"], num_steps=3)
+    examples.set_proto_custom_property("args", args)
+    copy = standard_artifacts.Examples.from_json_dict(examples.to_json_dict())
+    assert copy.get_proto_custom_property("args") == args
 
 
 def test_steps_know_their_neighbours_once_they_are_in_a_pipeline():

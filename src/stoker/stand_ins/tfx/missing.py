@@ -32,6 +32,8 @@ _OWN_EXAMPLE_GEN = (
     "Use CsvExampleGen or ImportExampleGen, or write a @component that makes Examples."
 )
 _AVRO = "Convert the files to Parquet, and read those with ParquetExampleGen."
+_EXAMPLES = "Copy the file out of TFX's examples, beside your own, and import it from there."
+_TEMPLATES = "Copy a template with `tfx template copy`, and import from your copy."
 
 NAMES: Advice = {
     "AsyncOutputArtifact": "Use OutputArtifact: a step publishes its outputs when it ends.",
@@ -59,8 +61,11 @@ NAMES: Advice = {
     "RunState": _STATES,
     "TemplatedExecutorContainerSpec": _CONTAINERS,
     "create_container_component": _CONTAINERS,
+    "distribution_validator_pb2": _VALIDATOR,
+    "example_diff_pb2": _VALIDATOR,
     "get_default_kubeflow_metadata_config": RUN_HERE,
     "mysql_metadata_connection_config": _MYSQL,
+    "run_state_pb2": _STATES,
 }
 PLACEHOLDERS: Advice = dict.fromkeys(
     [
@@ -79,8 +84,13 @@ MODULES: Advice = {
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
     "tfx.dsl.components.base.base_driver": _DRIVERS,
+    "tfx.examples": _EXAMPLES,
+    "tfx.experimental": _TEMPLATES,
     "tfx.orchestration.airflow": RUN_HERE,
     "tfx.orchestration.kubeflow": RUN_HERE,
+    "tfx.proto.distribution_validator_pb2": _VALIDATOR,
+    "tfx.proto.example_diff_pb2": _VALIDATOR,
+    "tfx.proto.orchestration.run_state_pb2": _STATES,
 }
 
 
