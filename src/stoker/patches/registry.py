@@ -130,6 +130,18 @@ PATCHES = {
         tried="3.15",
         instead=", use Keras 2 (Trainer(keras=2)), or write a training loop of your own",
     ),
+    "keras-load": Patch(
+        library="keras",
+        what="load_model loads what Keras 2 has saved",
+        why="a notebook has another Keras than the step that trained the model",
+        tried="3.15",
+    ),
+    "tf-keras-load": Patch(
+        library="tf-keras",
+        what="load_model loads what Keras 3 has saved",
+        why="a notebook has another Keras than the step that trained the model",
+        tried="2.21",
+    ),
     "tf-keras-name": Patch(
         library="tf-keras",
         what="`keras` means tf_keras",

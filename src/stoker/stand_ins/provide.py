@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""To be imported for its effect, by `tfx` and by the Evaluator: names that libraries lost.
+"""To be imported for its effect, by `tfx` and by the Evaluator: what libraries lost.
 
 A pipeline file names tfma.EvalConfig, and an installed TFMA may lack it; a notebook makes a schema
-with dataset_schema, which tensorflow-transform has renamed.
+with dataset_schema, which tensorflow-transform has renamed, and loads a model that was trained with
+another Keras than its own.
 """
 
+from stoker.patches.load_model import load_models_of_the_other_keras
 from stoker.patches.tensorflow_transform import provide_old_names
 from stoker.stand_ins.tfma.names import provide_tfma
 
 provide_tfma()
 provide_old_names()
+load_models_of_the_other_keras()
