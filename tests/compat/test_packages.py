@@ -73,8 +73,7 @@ def project(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("module", ["shop.pipeline", "shop"])
-@pytest.mark.parametrize("is_namespace", [False, True])
+@pytest.mark.parametrize(("module", "is_namespace"), [("shop.pipeline", True), ("shop", False)])
 def test_a_package_is_run_by_its_name(project, module, is_namespace):
     if is_namespace:
         (project / "shop" / "__init__.py").unlink()

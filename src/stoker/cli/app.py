@@ -4,6 +4,7 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -70,17 +71,22 @@ def stoker() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command, and leave with its exit code."""
+    run_command(stoker, "stoker", argv)
+
+
+def run_command(group: click.Group, name: str, argv: Sequence[str] | None = None) -> NoReturn:
+    """Run a command of a group that a shell knows by `name`, and leave with its exit code."""
     try:
-        code = stoker.main(args=argv, prog_name="stoker", standalone_mode=False)
+        code = group.main(args=argv, prog_name=name, standalone_mode=False)
     except click.UsageError as error:
-        _say(error.format_message())
+        _say(f"{name}: {error.format_message()}")
         if error.ctx:
             click.echo(f"See {error.ctx.command_path} --help.", err=True)
         code = WRONG_USAGE
     except click.Abort:
         code = STOPPED
     except (StokerError, ValueError, OSError) as error:
-        _say(str(error))
+        _say(f"{name}: {error}")
         code = FAILED
     sys.exit(code)
 
@@ -88,4 +94,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _say(message: str) -> None:
     from stoker.cli.printing import print_line  # light commands do without it
 
-    print_line(f"stoker: {message}", error=True)
+    print_line(message, error=True)

@@ -5,6 +5,7 @@ import os
 import runpy
 import sys
 import traceback
+from collections.abc import Sequence, Sized
 from types import TracebackType
 
 import click
@@ -62,18 +63,9 @@ def run(
 
     ARGUMENTS that are not listed below are the file's own; put -- before those that are.
     """
-    path = os.path.abspath(file)
-    sys.argv = [path, *arguments]
-    sys.path.insert(0, os.path.dirname(path))
     launcher = _launcher(where, address)
     with intercept(parameters, force=force, fresh=fresh, launcher=launcher) as runs:
-        code = _run_as_main(path, file)
-        if not runs and not code:
-            raise ValueError(
-                f"{file} ran no pipeline. It should call LocalDagRunner().run(pipeline), under "
-                'if __name__ == "__main__": or in the function that it calls there.'
-            )
-    return code
+        return run_as_main(file, arguments, runs)
 
 
 def _launcher(where: str | None, address: str | None) -> Launcher | None:
@@ -84,7 +76,24 @@ def _launcher(where: str | None, address: str | None) -> Launcher | None:
     return Processes() if where else None
 
 
-def _run_as_main(path: str, shown: str) -> int:
+def run_as_main(file: str, arguments: Sequence[str], pipelines: Sized) -> int:
+    """Run a pipeline file as Python would; gives the exit code that it left with.
+
+    It should fill `pipelines`: a file that runs none is an error.
+    """
+    path = os.path.abspath(file)
+    sys.argv = [path, *arguments]
+    sys.path.insert(0, os.path.dirname(path))
+    code = _run(path, file)
+    if not pipelines and not code:
+        raise ValueError(
+            f"{file} ran no pipeline. It should call LocalDagRunner().run(pipeline), under "
+            'if __name__ == "__main__": or in the function that it calls there.'
+        )
+    return code
+
+
+def _run(path: str, shown: str) -> int:
     """The exit code that the file left with; what it raised is told as the file's own error."""
     try:
         runpy.run_path(path, run_name="__main__")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker runs`: the runs of a store, newest first."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -23,9 +24,14 @@ def runs(store: Store, pipeline: str | None, number: int, as_json: bool) -> int:
     if pipeline and pipeline not in (known := store.pipelines()):
         names = ", ".join(known) or "none"
         raise click.UsageError(f"The store has no pipeline {pipeline!r}; it has {names}.")
-    records = [_describe(run) for run in store.runs(pipeline, newest=number)]
-    print_answer(records, _table(records), as_json=as_json)
+    print_runs(store.runs(pipeline, newest=number), as_json=as_json)
     return 0
+
+
+def print_runs(runs: Iterable[PipelineRun], *, as_json: bool = False) -> None:
+    """Print a line for each run."""
+    records = [_describe(run) for run in runs]
+    print_answer(records, _table(records), as_json=as_json)
 
 
 def _describe(run: PipelineRun) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from stoker.runner.local_dag_runner import (
     BeamDagRunner,
     LocalDagRunner,
     Run,
+    collect_pipelines,
     intercept,
     run_step,
 )
 
-__all__ = ["BeamDagRunner", "LocalDagRunner", "Run", "intercept", "run_step"]
+__all__ = ["BeamDagRunner", "LocalDagRunner", "Run", "collect_pipelines", "intercept", "run_step"]

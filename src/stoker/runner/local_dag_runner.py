@@ -53,6 +53,9 @@ class LocalDagRunner:
         a run that was stopped has left.
         """
         stop_loading_here()
+        if _interception.declared is not None:
+            _interception.declared.append(pipeline)
+            return Run(id="", pipeline_name=pipeline.pipeline_name, pipeline_root="", outputs={})
         added = _interception.options
         options = RunOptions(
             parameters={**(parameters or {}), **added.parameters},
@@ -80,6 +83,8 @@ class _Interception:
     options: RunOptions = field(default_factory=RunOptions)
     launcher: Launcher | None = None
     runs: list[Run] = field(default_factory=list)
+    declared: list[Pipeline] | None = None
+    """Where pipelines go that are not to be run."""
 
 
 _interception = _Interception()
@@ -95,12 +100,25 @@ def intercept(
     launcher: Launcher | None = None,
 ) -> Iterator[list[Run]]:
     """Take over the runs that are started inside: add to them, and keep their results."""
-    global _interception
-    outer = _interception
     options = RunOptions(parameters=parameters, force=force, fresh=fresh)
-    _interception = _Interception(options=options, launcher=launcher)
+    with _replace_interception(_Interception(options=options, launcher=launcher)) as inside:
+        yield inside.runs
+
+
+@contextlib.contextmanager
+def collect_pipelines() -> Iterator[list[Pipeline]]:
+    """Take the pipelines that are to be run inside, and run none of them."""
+    declared: list[Pipeline] = []
+    with _replace_interception(_Interception(declared=declared)):
+        yield declared
+
+
+@contextlib.contextmanager
+def _replace_interception(inside: _Interception) -> Iterator[_Interception]:
+    global _interception
+    outer, _interception = _interception, inside
     try:
-        yield _interception.runs
+        yield inside
     finally:
         _interception = outer
 
