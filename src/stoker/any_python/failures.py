@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import traceback
@@ -10,6 +11,8 @@ import traceback
 from .lines import escape_controls
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+_NEAR = 3
+"""Of the frames that an error went through, those that may know what was meant."""
 
 
 class StokerError(Exception):
@@ -62,3 +65,20 @@ def missing_module_hint(error: BaseException) -> str:
             "module."
         )
     return ""
+
+
+def near_name_hint(error: BaseException) -> str:
+    """The key that a KeyError may have meant: of the dicts at hand, one that is spelt alike."""
+    if not isinstance(error, KeyError) or not error.args or not isinstance(error.args[0], str):
+        return ""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    known = {
+        key
+        for frame in frames[-_NEAR:]
+        for value in list(frame.f_locals.values())
+        if isinstance(value, dict)
+        for key in list(value)
+        if isinstance(key, str)
+    }
+    near = difflib.get_close_matches(error.args[0], sorted(known), 1)
+    return f"Did you mean {near[0]!r}?" if near else ""

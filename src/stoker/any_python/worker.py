@@ -17,7 +17,7 @@ import sys
 from typing import Any, Callable, Mapping, NoReturn
 
 from . import absent_packages, dataset
-from .failures import describe, missing_module_hint
+from .failures import describe, missing_module_hint, near_name_hint
 from .fn_args import DataAccessor, FnArgs
 from .forking import wait_for_exit
 from .io_utils import read_newer_schema
@@ -84,7 +84,9 @@ def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, A
         ):
             _train(task, make_fn_args(task["fn_args"]), warn)
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
-        return {"failure": describe(error, hint=missing_module_hint(error))}
+        return {
+            "failure": describe(error, hint=missing_module_hint(error) or near_name_hint(error))
+        }
     return {"failure": None, "outputs": task["outputs"]}
 
 

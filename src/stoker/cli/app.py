@@ -83,7 +83,9 @@ def run_command(group: click.Group, name: str, argv: Sequence[str] | None = None
         if error.ctx:
             click.echo(f"See {error.ctx.command_path} --help.", err=True)
         code = WRONG_USAGE
-    except click.Abort:
+    except click.Abort as aborted:
+        if text := str(aborted.__cause__ or ""):
+            _say(text)
         code = STOPPED
     except (StokerError, ValueError, OSError) as error:
         _say(f"{name}: {error}")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import stoker.stand_ins.provide  # noqa: F401 - user code names what an installed TFMA lacks
-from stoker.any_python.failures import describe
+from stoker.any_python.failures import describe, near_name_hint
 from stoker.any_python.modules import import_current_sources, load_object
 from stoker.any_python.observing import observe_step
 from stoker.any_python.plain_root import PlainRoot
@@ -51,7 +51,8 @@ def _execute(task: Task) -> Outcome:
             inputs = _remake(task.inputs, classes)
             _make_executor(task).Do(inputs, outputs, dict(task.parameters))
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
-        hint = missing_package_hint(error) or wrong_keras_hint(str(error), task.needs)
+        keras_hint = wrong_keras_hint(str(error), task.needs)
+        hint = missing_package_hint(error) or keras_hint or near_name_hint(error)
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
 

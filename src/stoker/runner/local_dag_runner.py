@@ -11,11 +11,13 @@ from stoker.artifacts import ArtifactMap
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import names_in
 from stoker.dsl.pipeline import Pipeline
+from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.metadata.records import Execution
 from stoker.runner.console import Console
-from stoker.runner.steps import RunOptions, begin_run
+from stoker.runner.endings import end_briefly, make_stop
+from stoker.runner.steps import RunOptions, Steps, begin_run
 from stoker.training.stopping import raise_on_sigterm
 from stoker.views.table import readable_path
 
@@ -62,8 +64,14 @@ class LocalDagRunner:
             force={*force, *added.force},
             fresh=fresh or added.fresh,
         )
-        with raise_on_sigterm():
-            run = _run(pipeline, options, _interception.launcher or self._launcher or Processes())
+        try:
+            with raise_on_sigterm():
+                run = _run(
+                    pipeline, options, _interception.launcher or self._launcher or Processes()
+                )
+        except (StokerError, KeyboardInterrupt) as error:
+            end_briefly(error)
+            raise
         _interception.runs.append(run)
         return run
 
@@ -157,7 +165,7 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
     with contextlib.closing(launcher), contextlib.closing(Console()) as console:
         with begin_run(pipeline, options, launcher, console) as steps:
             for node in pipeline.components:
-                steps.run(node)
+                _run_step(steps, node)
         console.step(f"Run {steps.run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
         for line in _list_outputs(steps.published):
             console.step(f"  {line}")
@@ -167,6 +175,13 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
         pipeline_root=steps.root.path,
         outputs=steps.published,
     )
+
+
+def _run_step(steps: Steps, node: Node) -> None:
+    try:
+        steps.run(node)
+    except KeyboardInterrupt:
+        raise make_stop(node) from None
 
 
 def _list_outputs(published: Mapping[str, ArtifactMap]) -> Iterator[str]:

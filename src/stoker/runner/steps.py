@@ -37,6 +37,7 @@ from stoker.runner import cache
 from stoker.runner.before_work import check_before_work
 from stoker.runner.console import Console
 from stoker.runner.damage import find_damage, refuse_damaged_inputs
+from stoker.runner.endings import fold_frames
 from stoker.runner.given import Given, Notes
 from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
 from stoker.runner.recorder import ExecutionRecorder, add_note_if_unrecorded
@@ -454,7 +455,7 @@ class Steps:
         log.write(f"{whole}\n".encode(errors="backslashreplace"))
         log.close()
         if traceback:
-            self.console.failure(_shorten(whole, log_file))
+            self.console.failure(_shorten(fold_frames(whole), log_file))
             message = message.strip().partition("\n")[0]  # the rest of it has just been printed
         text = f"{node.id} failed: {failure.kind}: {_shorten(message, log_file)}\n{failure.hint}"
         return StepFailed(text.rstrip(), _shorten(traceback, log_file))

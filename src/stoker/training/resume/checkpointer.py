@@ -55,6 +55,8 @@ class Checkpointer:
         self.signals = contextlib.ExitStack()
         self.is_busy = False
         """Whether a `fit` is kept now: one inside of another is a part of that."""
+        self.saved = False
+        """Whether the last checkpoint that was due is on the disk."""
         self._folder = folder
         self._writes = _is_chief()
         self._has_warned = False
@@ -101,11 +103,20 @@ class Checkpointer:
         allowed = is_stop_wanted() or self.schedule.allows(num_bytes(variables), now=began)
         if not (self._writes and allowed):
             return
+        self.saved = False
         try:
             store.put(_take_checkpoint(variables, describe), at_the_end=at_the_end)
+            self.saved = True
         except Exception as error:  # of a disk, or of the user's objects when they are looked at
             self._warn_of(error)
         self.schedule.wrote(began=began, ended=time.perf_counter())
+
+    def stop_if_wanted(self, step: int) -> None:
+        """End the training here if the process was asked to stop, and say how far it is."""
+        if is_stop_wanted():
+            if self.saved:
+                self.say("note", f"is saved at step {step:,}")
+            raise KeyboardInterrupt
 
     def _warn_of(self, error: Exception) -> None:
         """Say once that a checkpoint could not be written: no training need end because of it."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from stoker.training.resume.checkpointer import Checkpointer
 from stoker.training.resume.variables import variables_of
-from stoker.training.stopping import defer_stop, is_stop_wanted
+from stoker.training.stopping import defer_stop
 
 
 class LoopCheckpoint:
@@ -29,8 +29,7 @@ class LoopCheckpoint:
             return
         if self._checkpointer.is_due():
             self._checkpointer.save(self._store, self._variables, lambda _: {"step": int(step)})
-        if is_stop_wanted():
-            raise KeyboardInterrupt
+        self._checkpointer.stop_if_wanted(step)
 
     def _restore(self, checkpointer: Checkpointer) -> None:
         if found := checkpointer.find(self._store):

@@ -38,7 +38,7 @@ from stoker.training.resume.variables import (
     set_variables,
     variables_of,
 )
-from stoker.training.stopping import defer_stop, is_stop_wanted
+from stoker.training.stopping import defer_stop
 
 _OUTSIDE = "outside"
 _NUM_NAMED = 4
@@ -172,15 +172,13 @@ class ResumableFit:
             elif place.num_steps:
                 here = loop.position(place.step), loop.epoch_steps()
                 self._save(replace(place, position=here[0], epoch_steps=here[1]), ended=False)
-        if is_stop_wanted():
-            raise KeyboardInterrupt
+        self._checkpointer.stop_if_wanted(place.num_steps)
 
     def end(self, place: Place) -> None:
         """`fit` has ended, and that is worth a checkpoint if one is due."""
         if self.loops and self.is_due():
             self._save(place, ended=True)
-        if is_stop_wanted():
-            raise KeyboardInterrupt
+        self._checkpointer.stop_if_wanted(place.num_steps)
 
     # What is saved and restored
 
