@@ -85,7 +85,7 @@ def run_command(group: click.Group, name: str, argv: Sequence[str] | None = None
         code = WRONG_USAGE
     except click.Abort as aborted:
         if text := str(aborted.__cause__ or ""):
-            _say(text)
+            _say(f"{name}: {text}")
         code = STOPPED
     except (StokerError, ValueError, OSError) as error:
         _say(f"{name}: {error}")
