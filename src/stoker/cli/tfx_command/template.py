@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tfx template`: projects to start from.
 
-To add one, put its folder into template_files/; {{PIPELINE_NAME}} in its files becomes the name.
+To add one, put its folder into template_files/, without what is in _common, which all of them have.
+{{PIPELINE_NAME}} in its files becomes the name.
 """
 
 import os
@@ -14,6 +15,7 @@ from stoker.cli.printing import print_line
 from stoker.cli.tfx_command.options import option, takes_name
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "template_files")
+_COMMON = "_common"
 _NAME = b"{{PIPELINE_NAME}}"
 
 
@@ -42,7 +44,8 @@ def copy(pipeline_name: str, destination_path: str, model: str) -> int:
         )
     files = {
         os.path.join(destination_path, name): content.replace(_NAME, pipeline_name.encode())
-        for name, content in _read_files(os.path.join(_FOLDER, model))
+        for folder in (_COMMON, model)
+        for name, content in _read_files(os.path.join(_FOLDER, folder))
     }
     for path, content in files.items():
         if os.path.lexists(path) and _read(path) != content:
