@@ -135,6 +135,8 @@ class Artifact:
             )
         self.uri: str = ""
         self.id: int = 0
+        self.type_id: int = 0
+        """That of its type in the store; 0 until it is read from there."""
         self.name: str = ""
         self.state: State = State.UNKNOWN
         self.properties: dict[str, PropertyValue] = {}
@@ -166,7 +168,12 @@ class Artifact:
         from ml_metadata.proto import metadata_store_pb2
 
         message = metadata_store_pb2.Artifact(
-            id=self.id, uri=self.uri, type=self.type_name, name=self.name, state=int(self.state)
+            id=self.id,
+            uri=self.uri,
+            type=self.type_name,
+            type_id=self.type_id,
+            name=self.name,
+            state=int(self.state),
         )
         for target, values in (
             (message.properties, self.properties),

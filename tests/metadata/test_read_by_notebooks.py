@@ -2,6 +2,8 @@
 """The cells of TFX's tutorials that look into the store and show what is in it."""
 
 import pytest
+from ml_metadata import MetadataStore
+from ml_metadata.proto import metadata_store_pb2
 from small_pipeline import TRAINER, make_examples, train
 from tfx import types
 from tfx.orchestration.experimental.interactive import standard_visualizations, visualizations
@@ -69,7 +71,10 @@ def test_a_type_that_is_not_known_has_no_visualization():
     assert visualizations.get_registry().get_visualization("Unheard") is None
 
 
-def test_a_contexts_store_can_be_opened_though_none_was_given(tmp_path):
-    context = InteractiveContext(pipeline_root=str(tmp_path))
+@pytest.mark.parametrize("given", [None, metadata_store_pb2.ConnectionConfig()])
+def test_a_contexts_store_can_be_opened_though_none_was_given(tmp_path, given):
+    context = InteractiveContext(pipeline_root=str(tmp_path), metadata_connection_config=given)
+    assert context.metadata_connection_config.sqlite.filename_uri == f"{tmp_path}/metadata.db"
+    assert MetadataStore(context.metadata_connection_config).get_artifacts() == []
     with Metadata(context.metadata_connection_config) as metadata:
         assert metadata.store.get_artifacts() == []

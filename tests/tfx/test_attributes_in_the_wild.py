@@ -9,6 +9,7 @@ from tfx.types import standard_artifacts
 from tfx.types.artifact import Artifact
 from tfx.v1.dsl import standard_annotations
 
+from stoker.artifacts import State
 from stoker.metadata import sqlite_metadata_connection_config
 from stoker.metadata.store import Store
 
@@ -91,7 +92,9 @@ def test_a_type_of_ones_own_names_its_base_by_a_class(tmp_path):
             outputs=lambda _: {"table": [Table()]},
             properties={},
         )
+        (table,) = store.artifacts(type_name="Table", states=tuple(State))
     from ml_metadata import MetadataStore
 
     store = MetadataStore(sqlite_metadata_connection_config(tmp_path / "metadata.db"))
     assert store.get_artifact_type("Table").base_type == 1
+    assert table.type_id == table.mlmd_artifact.type_id == store.get_artifact_type("Table").id

@@ -55,6 +55,10 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
     "statement",
     [
         "from tfx.dsl.components.base import base_driver",
+        "from tfx.examples.penguin import penguin_utils_base as base",
+        "import tfx.examples.chicago_taxi_pipeline.taxi_utils",
+        "from tfx.experimental.templates.taxi.models import features",
+        "from tfx.proto import example_diff_pb2",
     ],
 )
 def test_what_is_inside_a_missing_module_says_so_as_well(statement):

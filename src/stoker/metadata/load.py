@@ -69,7 +69,7 @@ def artifacts(connection: Connection, wanted: Ids) -> list[Artifact]:
 
 
 def _artifact(artifact: Artifact, row: Any, typed: _ByName, custom: _ByName) -> Artifact:
-    artifact.id = row.id
+    artifact.id, artifact.type_id = row.id, row.type_id
     artifact.uri = row.uri or ""
     artifact.state = State(row.state or 0)
     artifact.name = str(custom.pop(NAME, row.name or ""))

@@ -189,7 +189,7 @@ def check_garbage(root: Path) -> list[str]:
         *own.glob("tmp/*"),
         *own.glob("checkpoints/*/*"),
         *root.rglob(".fuse_hidden*"),
-        *root.glob("served/.pushing"),
+        *(one for one in root.glob("served/*") if not one.name.isdecimal()),
     ]
     return [f"{path} is left behind" for path in left]
 

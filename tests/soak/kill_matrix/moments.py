@@ -15,7 +15,7 @@ _SIGNS: Mapping[str, str] = {
     "writes": "{step}/*/*/*",
     "has a manifest": ".stoker/manifests/{step}/*/*.json",
     "saves": ".stoker/checkpoints/{step}/*/*/*",
-    "copies": "served/.pushing",
+    "copies": ".stoker/tmp/*/{step}/*/.pushing",
     "adds a version": "served/[0-9]*",
 }
 """What can be seen of a step from outside: by name, the paths that are new then."""
