@@ -41,10 +41,6 @@ class StepFailed(StokerError):
     def __str__(self) -> str:
         return escape_controls(str(self.args[0]))
 
-    def _render_traceback_(self) -> list[str]:
-        """What a notebook shows below the user's traceback: not the runner's own."""
-        return [f"{type(self).__name__}: {self}"]
-
 
 class ModelRejected(StokerError):
     """A model that the Trainer wrote does not load, or fails when its signature is called."""

@@ -99,6 +99,17 @@ def test_a_failure_is_shown_by_the_users_own_traceback_once(kernel, trained, wri
     assert "last run failed" in kernel.run("context.run(pusher)").error
 
 
+def test_a_module_that_cannot_load_is_told_of_before_anything_starts(kernel, trained, folder):
+    module = folder / "module.py"
+    module.write_text("import no_such_package\n" + MODULE.format(line="pass", word=""))
+    shown = kernel.run("context.run(trainer)")
+    assert shown.printed == {"stdout": "", "stderr": ""}
+    assert shown.error == (
+        "StokerError: Trainer: module.py, line 1: No module named 'no_such_package'. Install the "
+        "package that has it, or put its file beside the module."
+    )
+
+
 def test_the_kernel_goes_on_when_a_worker_is_killed(kernel, trained, write_module):
     write_module(line="os.kill(os.getpid(), signal.SIGKILL)")
     shown = kernel.run("context.run(trainer)")

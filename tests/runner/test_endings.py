@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from stoker.runner.endings import WHOLE_TRACEBACK, fold_frames
+from stoker.any_python.failures import WHOLE_TRACEBACK
+from stoker.runner.endings import fold_frames
 
 PROGRAM = """
 import sys, time

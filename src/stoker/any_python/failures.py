@@ -11,6 +11,8 @@ import traceback
 from .lines import escape_controls
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+WHOLE_TRACEBACK = "STOKER_TRACEBACK"
+"""The variable that lets programs and notebooks show all frames, as Python does."""
 _NEAR = 3
 """Of the frames that an error went through, those that may know what was meant."""
 
@@ -20,6 +22,12 @@ class StokerError(Exception):
 
     def __str__(self) -> str:
         return escape_controls(super().__str__())  # it may quote data
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the sentence, which says all, and not the way through our code."""
+        if os.environ.get(WHOLE_TRACEBACK):
+            return traceback.format_exception(type(self), self, self.__traceback__)
+        return [f"{type(self).__name__}: {self}"]
 
 
 class NothingWritten(StokerError):

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from types import TracebackType
 
+from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.dsl.component import BaseComponent, Node
-
-WHOLE_TRACEBACK = "STOKER_TRACEBACK"
-"""The variable that lets a program print all frames, as Python does."""
 
 _FRAME = re.compile(r'^ *File "(?P<path>[^"]*)", line \d+')
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/(\w+)")

@@ -151,7 +151,7 @@ def run_step(
         raise_on_sigterm(),
         contextlib.closing(launcher),
         contextlib.closing(console),
-        begin_run(pipeline, RunOptions(fresh=fresh), launcher, console, alone=True) as steps,
+        begin_run(pipeline, RunOptions(fresh=fresh), launcher, console, alone=node) as steps,
     ):
         steps.published.update(before)
         steps.skipped.update(skipped)

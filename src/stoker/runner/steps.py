@@ -75,7 +75,7 @@ def begin_run(
     launcher: Launcher,
     console: Console,
     *,
-    alone: bool = False,
+    alone: Node | None = None,
 ) -> Iterator["Steps"]:
     """A run that is recorded and holds its lock, for its steps to be run inside.
 
@@ -87,8 +87,7 @@ def begin_run(
     root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
     _check_writable(root, pipeline)
     plans = plan_steps(pipeline, given)
-    if not alone:
-        check_before_work(pipeline.components, plans)
+    check_before_work([alone] if alone else pipeline.components, plans)
     config = pipeline.store_config(root.path)
     if not (pipeline.enable_cache and config.exists()):
         # First of all, since importing TensorFlow takes longer than all that comes before it.
@@ -115,7 +114,7 @@ def begin_run(
             plans=plans,
             import_paths=import_paths(),
             digest=digest,
-            alone=alone,
+            alone=alone is not None,
         )
         parameters = [plan.parameters for plan in plans.values()]
         steps.keep_secret(environment(), sys.argv, given, parameters, pipeline.beam_pipeline_args)
