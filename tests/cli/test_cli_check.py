@@ -48,13 +48,6 @@ def notebook(*cells):
         ("from tfx.components import ExampleDiff", 1, "previous_statistics"),
         ("from tfx import v1 as tfx\n\ntfx.components.ExampleDiff(x=1)", 3, "previous_statistics"),
         ("import tfx.components\ntfx.components.ExampleDiff()", 2, "previous_statistics"),
-        ("from tfx.orchestration import kubeflow", 1, "LocalDagRunner"),
-        (
-            "from tfx.orchestration.airflow.airflow_dag_runner import AirflowDagRunner",
-            1,
-            "LocalDag",
-        ),
-        ("import tfx.v1 as t\nt.orchestration.experimental.KubeflowDagRunner", 2, "LocalDagRunner"),
         ("import tensorflow_data_validation as tfdv\ntfdv.DetectFeatureSkew", 2, "skew_comparator"),
         ("import kfp", 1, "LocalDagRunner"),
         ("from airflow import models", 1, "LocalDagRunner"),
@@ -123,6 +116,11 @@ def test_what_can_be_had_is_told_with_the_way_to_have_it(check, source, advice):
             "import tfx\ntfx.components.ModelValidator",
             "ModelValidator blesses a model that answers; thresholds are Evaluator's.",
         ),
+        (
+            "import tfx.v1 as t\nt.orchestration.experimental.KubeflowDagRunner",
+            "KubeflowDagRunner runs nothing by itself: `stoker run` runs the file's pipeline on "
+            "this machine.",
+        ),
     ],
 )
 def test_what_differs_on_purpose_is_told_and_would_run(check, source, message):
@@ -172,7 +170,8 @@ def test_a_folder_with_a_runner_for_each_orchestrator_would_run(check):
     record = check(
         local_runner="from tfx import v1 as tfx\nfrom pipelines import taxi\n"
         "tfx.orchestration.LocalDagRunner().run(taxi.make())",
-        kubeflow_runner="from tfx import v1 as tfx\nfrom pipelines import taxi\n"
+        kubeflow_runner="from kfp import onprem\nfrom tfx import v1 as tfx\n"
+        "from pipelines import taxi\n"
         "tfx.orchestration.experimental.KubeflowDagRunner().run(taxi.make())",
         pipelines__taxi="from tfx.components import CsvExampleGen",
     )

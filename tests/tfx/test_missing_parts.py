@@ -15,8 +15,6 @@ NAMES = {
     "tfx.v1.proto.ExampleDiffConfig": "previous_statistics",
     "tfx.v1.dsl.placeholders.exec_property": "RuntimeParameter",
     "tfx.v1.dsl.components.BeamComponentParameter": "with_beam_pipeline_args",
-    "tfx.v1.orchestration.experimental.KubeflowDagRunner": "LocalDagRunner",
-    "tfx.v1.orchestration.experimental.KubeflowV2DagRunner": "LocalDagRunner",
     "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
     "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "ExecutorClassSpec",
     "tfx.orchestration.data_types.ExecutionInfo": "executor",

@@ -95,7 +95,8 @@ class _Interception:
     """Where pipelines go that are not to be run."""
 
 
-_interception = _Interception()
+_NONE = _Interception()
+_interception = _NONE
 """State of the whole process: the user's file calls `LocalDagRunner().run(pipeline)` itself, so
 that there is no argument by which the command line could reach that run."""
 
@@ -129,6 +130,11 @@ def _replace_interception(inside: _Interception) -> Iterator[_Interception]:
         yield inside
     finally:
         _interception = outer
+
+
+def is_started_by_command() -> bool:
+    """Whether a command, such as `stoker run`, executes the file that asks."""
+    return _interception is not _NONE
 
 
 def run_step(

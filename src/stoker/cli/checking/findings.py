@@ -56,10 +56,15 @@ class Finding:
         return f"{self.file}{cell}:{self.line}" if self.line else self.file
 
 
+_ELSEWHERE = "runs nothing by itself: `stoker run` runs the file's pipeline on this machine."
 DIFFERENCES = {
+    "AirflowDAGRunner": _ELSEWHERE,
+    "AirflowDagRunner": _ELSEWHERE,
     "BeamDagRunner": "runs the steps in processes of this machine, not as a Beam pipeline.",
     "InfraValidator": "tries the model in a fresh process if TensorFlow Serving is not found.",
     "InteractiveContext": "runs each step in a process of its own, not in the kernel.",
+    "KubeflowDagRunner": _ELSEWHERE,
+    "KubeflowV2DagRunner": _ELSEWHERE,
     "ModelValidator": "blesses a model that answers; thresholds are Evaluator's.",
     "telemetry_utils": "reports nothing to anybody.",
     "visualize_statistics": "draws Stoker's own view, without Facets.",

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stoker.errors import MissingPart
-from stoker.user_code.known_packages import RUN_HERE
 
 Advice = Mapping[str, str]
 
@@ -49,10 +48,6 @@ NAMES: Advice = {
     "ExecutorContainerSpec": _CONTAINERS,
     "FeatureComparator": _VALIDATOR,
     "ForEach": _FOR_EACH,
-    "KubeflowDagRunner": RUN_HERE,
-    "KubeflowDagRunnerConfig": RUN_HERE,
-    "KubeflowV2DagRunner": RUN_HERE,
-    "KubeflowV2DagRunnerConfig": RUN_HERE,
     "PairedExampleSkew": _VALIDATOR,
     "PipelineDecorator": "Let the function return Pipeline(…, components=[…]) itself.",
     "PipelineInfo": _DRIVERS,
@@ -63,7 +58,6 @@ NAMES: Advice = {
     "create_container_component": _CONTAINERS,
     "distribution_validator_pb2": _VALIDATOR,
     "example_diff_pb2": _VALIDATOR,
-    "get_default_kubeflow_metadata_config": RUN_HERE,
     "mysql_metadata_connection_config": _MYSQL,
     "run_state_pb2": _STATES,
 }
@@ -86,8 +80,6 @@ MODULES: Advice = {
     "tfx.dsl.components.base.base_driver": _DRIVERS,
     "tfx.examples": _EXAMPLES,
     "tfx.experimental": _TEMPLATES,
-    "tfx.orchestration.airflow": RUN_HERE,
-    "tfx.orchestration.kubeflow": RUN_HERE,
     "tfx.proto.distribution_validator_pb2": _VALIDATOR,
     "tfx.proto.example_diff_pb2": _VALIDATOR,
     "tfx.proto.orchestration.run_state_pb2": _STATES,

@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The runner for Airflow: not in Stoker."""
-
-from stoker.stand_ins.tfx.missing import missing_module
-
-raise missing_module(__name__)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that make a pipeline for another orchestrator, in the manner of their years."""
+
+import runpy
+import sys
+import textwrap
+
+import pytest
+
+from stoker.errors import MissingPart
+
+STEP = """
+import os
+from tfx.dsl.component.experimental.annotations import OutputArtifact
+from tfx.dsl.component.experimental.decorators import component
+from tfx.orchestration import metadata, pipeline
+from tfx.types.standard_artifacts import Model
+
+@component
+def write(model: OutputArtifact[Model]):
+    with open(os.path.join(model.uri, "note"), "w") as file:
+        file.write("hello")
+
+made = pipeline.Pipeline(
+    pipeline_name="notes", pipeline_root="root", components=[write()],
+    metadata_connection_config=metadata.sqlite_metadata_connection_config("root/metadata.db"),
+)
+"""
+RUNNERS = {
+    "airflow": """
+        import datetime
+        from tfx.orchestration.airflow.airflow_dag_runner import (
+            AirflowDagRunner, AirflowPipelineConfig)
+        config = {"schedule_interval": None, "start_date": datetime.datetime(2019, 1, 1)}
+        DAG = AirflowDagRunner(AirflowPipelineConfig(config)).run(made)
+        """,
+    "airflow of 0.14": """
+        from tfx.orchestration.airflow.airflow_runner import AirflowDAGRunner
+        airflow_pipeline = AirflowDAGRunner({"schedule_interval": None}).run(made)
+        """,
+    "kubeflow": """
+        from tfx.orchestration.kubeflow import kubeflow_dag_runner
+        from tfx.orchestration.kubeflow.proto import kubeflow_pb2
+        metadata_config = kubeflow_dag_runner.get_default_kubeflow_metadata_config()
+        metadata_config.mysql_db_service_host.environment_variable = "MYSQL_HOST"
+        kubeflow_pb2.KubeflowMetadataConfig().mysql_db_name.value = "metadb"
+        runner_config = kubeflow_dag_runner.KubeflowDagRunnerConfig(
+            kubeflow_metadata_config=metadata_config, tfx_image="gcr.io/x/y",
+            pipeline_operator_funcs=kubeflow_dag_runner.get_default_pipeline_operator_funcs())
+        kubeflow_dag_runner.KubeflowDagRunner(config=runner_config).run(made)
+        """,
+    "vertex": """
+        from tfx import v1 as tfx
+        experimental = tfx.orchestration.experimental
+        runner = experimental.KubeflowV2DagRunner(
+            config=experimental.KubeflowV2DagRunnerConfig(), output_filename="pipeline.json")
+        runner.run(made, write_out=True)
+        """,
+}
+
+
+@pytest.fixture(params=RUNNERS)
+def file(here, request):
+    path = here / "runner.py"
+    path.write_text(STEP + textwrap.dedent(RUNNERS[request.param]))
+    return path
+
+
+def test_python_alone_is_told_how_to_run_it(file, monkeypatch):
+    monkeypatch.setattr("sys.argv", [str(file)])
+    with pytest.raises(MissingPart, match=r"Runner leaves .*: stoker run runner\.py$"):
+        runpy.run_path(str(file), run_name="__main__")
+
+
+def test_stoker_run_runs_it_on_this_machine(file, here, stoker, monkeypatch):
+    monkeypatch.setattr("sys.path", list(sys.path))
+    assert stoker("run", file).code == 0
+    assert (here / "root/write/model/1/note").read_text() == "hello"
