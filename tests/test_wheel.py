@@ -70,6 +70,15 @@ def test_a_wheel_brings_tfma_s_configuration(installed):
     )
 
 
+def test_a_wheel_brings_the_tfx_command_with_its_templates(installed, tmp_path):
+    (scripts,) = installed.glob("stoker-*.dist-info/entry_points.txt")
+    assert "\ntfx = stoker.cli.tfx_command:main" in scripts.read_text()
+    words = ["--pipeline_name=p", f"--destination_path={tmp_path}", "--model=taxi"]
+    copy = f"from stoker.cli.tfx_command import main; main({['template', 'copy', *words]})"
+    run(python_of(installed), copy)
+    assert {"local_runner.py", "data", "data_validation.ipynb"} <= set(os.listdir(tmp_path))
+
+
 def test_this_environment_has_it_too():
     assert Path(run(sys.executable, CONFIGURATION)).parent.name == "tensorflow_model_analysis"
 

@@ -89,6 +89,11 @@ def set_sink(sink: Callable[[dict[str, Any]], None] | None) -> None:
     _Sink.send = sink
 
 
+def is_at_work() -> bool:
+    """Whether this process is at a task, and has somebody to report to."""
+    return _Sink.send is not None
+
+
 def report(record: dict[str, Any]) -> None:
     """Tell the runner of progress, or of something to warn about."""
     if _Sink.send:

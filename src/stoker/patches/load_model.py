@@ -2,7 +2,8 @@
 """Keras 2 and Keras 3: `load_model` of either loads what the other one has saved.
 
 A step's module decides which Keras it trains with, in a process of its own; a notebook that loads
-the model has another.
+the model has another. In a step it stays an error, whose message names the switch: a training with
+half of either Keras ends in worse ones.
 """
 
 import functools
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from stoker.any_python.launcher_link import is_at_work
 from stoker.any_python.lines import say
 from stoker.patches.changes import after_import, replace
 from stoker.patches.registry import PATCHES
@@ -26,10 +28,7 @@ _OURS = "stoker_original"
 
 
 def load_models_of_the_other_keras() -> None:
-    """Let it be so once either is imported, which this does not do; a second call changes nothing.
-
-    In a worker with Keras 2, where `keras` means it too, models of Keras 3 are none of its concern.
-    """
+    """Let it be so once either is imported, which this does not do; to repeat it is harmless."""
     for name in _KERAS.values():
         after_import(f"{name}.{_SAVING}", _change_load_model)
 
@@ -63,12 +62,10 @@ def _change_load_model(saving: ModuleType) -> None:
 def _ask_the_other(original: Callable[..., Any], own: int) -> Callable[..., Any]:
     @functools.wraps(original)
     def load_model(filepath: Any, *args: Any, **kwargs: Any) -> Any:
-        saved_by = find_keras_of(filepath)
-        if saved_by in (None, own) or saved_by not in _KERAS:
+        saved_by = own if is_at_work() else find_keras_of(filepath)
+        if saved_by == own or saved_by not in _KERAS:
             return original(filepath, *args, **kwargs)
         other = importlib.import_module(_KERAS[saved_by])
-        if not other.__version__.startswith(f"{saved_by}."):  # `keras` means tf_keras here
-            return original(filepath, *args, **kwargs)
         say(f"{filepath} is a model of Keras {saved_by}, and is loaded by {other.__name__}.")
         return other.models.load_model(filepath, *args, **kwargs)
 
