@@ -57,7 +57,7 @@ def features(outputs, split):
     (written,) = outputs["output_examples"]
     return [
         Example.FromString(record).features.feature
-        for record in read_records(f"{written.uri}/Split-{split}/data_tfrecord-00000-of-00001.gz")
+        for record in read_records(f"{written.uri}/Split-{split}/examples-00000-of-00001.gz")
     ]
 
 

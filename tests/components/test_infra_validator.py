@@ -45,7 +45,10 @@ def test_a_model_that_loads_and_answers_is_blessed_and_can_be_pushed_warm(
     validator = InfraValidator(
         model=model,
         examples=examples,
-        serving_spec={"tensorflow_serving": {"tags": ["latest"]}, "local_docker": {}},
+        serving_spec={
+            "tensorflow_serving": {"tags": ["latest"]},
+            "local_docker": {"client_timeout_seconds": 30, "host_ip_address": "127.0.0.1"},
+        },
         request_spec={
             "tensorflow_serving": {"signature_names": ["serving_default", "plain"]},
             "num_examples": 2,

@@ -7,7 +7,7 @@ They are kept as prediction logs, which hold the question too:
 
 or, with an OutputExampleSpec, as the same examples with the predictions as further features:
 
-    output_examples: <uri>/Split-<name>/data_tfrecord-00000-of-00001.gz
+    output_examples: <uri>/Split-<name>/examples-00000-of-00001.gz
 """
 
 import itertools
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from stoker.models.serving_model import ServingModel
 
 _LOGS = "prediction_logs-00000-of-00001.gz"
-_SHARD = "data_tfrecord-00000-of-00001.gz"
+_SHARD = "examples-00000-of-00001.gz"
 _BATCH_ROWS = 512
 
 

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&stoker/dsl/proto/infra_validator.proto\x12\x1etfx.components.infra_validator\"\xab\x02\n\x0bServingSpec\x12O\n\x12tensorflow_serving\x18\x01 \x01(\x0b\x32\x31.tfx.components.infra_validator.TensorFlowServingH\x00\x12I\n\x0clocal_docker\x18\x02 \x01(\x0b\x32\x31.tfx.components.infra_validator.LocalDockerConfigH\x01\x12\x46\n\nkubernetes\x18\x03 \x01(\x0b\x32\x30.tfx.components.infra_validator.KubernetesConfigH\x01\x12\x12\n\nmodel_name\x18\x04 \x01(\tB\x10\n\x0eserving_binaryB\x12\n\x10serving_platform\"F\n\x11TensorFlowServing\x12\x0c\n\x04tags\x18\x01 \x03(\t\x12\x0f\n\x07\x64igests\x18\x02 \x03(\t\x12\x12\n\nimage_name\x18\x03 \x01(\t\"h\n\x11LocalDockerConfig\x12\x17\n\x0f\x63lient_base_url\x18\x01 \x01(\t\x12\x1a\n\x12\x63lient_api_version\x18\x02 \x01(\t\x12\x1e\n\x16\x63lient_timeout_seconds\x18\x03 \x01(\x05\"\x9e\x01\n\x10KubernetesConfig\x12\x1c\n\x14service_account_name\x18\x01 \x01(\t\x12\x1f\n\x17\x61\x63tive_deadline_seconds\x18\x02 \x01(\x05\x12K\n\x15serving_pod_overrides\x18\x03 \x01(\x0b\x32,.tfx.components.infra_validator.PodOverrides\"\x89\x02\n\x0cPodOverrides\x12R\n\x0b\x61nnotations\x18\x01 \x03(\x0b\x32=.tfx.components.infra_validator.PodOverrides.AnnotationsEntry\x12\x33\n\x03\x65nv\x18\x02 \x03(\x0b\x32&.tfx.components.infra_validator.EnvVar\x12<\n\tresources\x18\x03 \x01(\x0b\x32).tfx.components.infra_validator.Resources\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xf3\x02\n\tResources\x12I\n\x08requests\x18\x01 \x03(\x0b\x32\x37.tfx.components.infra_validator.Resources.RequestsEntry\x12\x45\n\x06limits\x18\x02 \x03(\x0b\x32\x35.tfx.components.infra_validator.Resources.LimitsEntry\x12\x45\n\x06\x63laims\x18\x03 \x03(\x0b\x32\x35.tfx.components.infra_validator.Resources.ClaimsEntry\x1a/\n\rRequestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a-\n\x0bLimitsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a-\n\x0b\x43laimsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"g\n\x06\x45nvVar\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12@\n\nvalue_from\x18\x03 \x01(\x0b\x32,.tfx.components.infra_validator.EnvVarSource\"Y\n\x0c\x45nvVarSource\x12I\n\x0esecret_key_ref\x18\x04 \x01(\x0b\x32\x31.tfx.components.infra_validator.SecretKeySelector\".\n\x11SecretKeySelector\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"E\n\x0eValidationSpec\x12 \n\x18max_loading_time_seconds\x18\x01 \x01(\x05\x12\x11\n\tnum_tries\x18\x02 \x01(\x05\"\xb0\x01\n\x0bRequestSpec\x12Z\n\x12tensorflow_serving\x18\x01 \x01(\x0b\x32<.tfx.components.infra_validator.TensorFlowServingRequestSpecH\x00\x12\x12\n\nsplit_name\x18\x02 \x01(\t\x12\x14\n\x0cnum_examples\x18\x03 \x01(\x05\x12\x13\n\x0bmake_warmup\x18\x04 \x01(\x08\x42\x06\n\x04kind\"=\n\x1cTensorFlowServingRequestSpec\x12\x17\n\x0fsignature_names\x18\x02 \x03(\tJ\x04\x08\x01\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&stoker/dsl/proto/infra_validator.proto\x12\x1etfx.components.infra_validator\"\xab\x02\n\x0bServingSpec\x12O\n\x12tensorflow_serving\x18\x01 \x01(\x0b\x32\x31.tfx.components.infra_validator.TensorFlowServingH\x00\x12I\n\x0clocal_docker\x18\x02 \x01(\x0b\x32\x31.tfx.components.infra_validator.LocalDockerConfigH\x01\x12\x46\n\nkubernetes\x18\x03 \x01(\x0b\x32\x30.tfx.components.infra_validator.KubernetesConfigH\x01\x12\x12\n\nmodel_name\x18\x04 \x01(\tB\x10\n\x0eserving_binaryB\x12\n\x10serving_platform\"F\n\x11TensorFlowServing\x12\x0c\n\x04tags\x18\x01 \x03(\t\x12\x0f\n\x07\x64igests\x18\x02 \x03(\t\x12\x12\n\nimage_name\x18\x03 \x01(\t\"\x81\x01\n\x11LocalDockerConfig\x12\x17\n\x0f\x63lient_base_url\x18\x01 \x01(\t\x12\x1a\n\x12\x63lient_api_version\x18\x02 \x01(\t\x12\x1e\n\x16\x63lient_timeout_seconds\x18\x03 \x01(\x05\x12\x17\n\x0fhost_ip_address\x18\x04 \x01(\t\"\x9e\x01\n\x10KubernetesConfig\x12\x1c\n\x14service_account_name\x18\x01 \x01(\t\x12\x1f\n\x17\x61\x63tive_deadline_seconds\x18\x02 \x01(\x05\x12K\n\x15serving_pod_overrides\x18\x03 \x01(\x0b\x32,.tfx.components.infra_validator.PodOverrides\"\x89\x02\n\x0cPodOverrides\x12R\n\x0b\x61nnotations\x18\x01 \x03(\x0b\x32=.tfx.components.infra_validator.PodOverrides.AnnotationsEntry\x12\x33\n\x03\x65nv\x18\x02 \x03(\x0b\x32&.tfx.components.infra_validator.EnvVar\x12<\n\tresources\x18\x03 \x01(\x0b\x32).tfx.components.infra_validator.Resources\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xf3\x02\n\tResources\x12I\n\x08requests\x18\x01 \x03(\x0b\x32\x37.tfx.components.infra_validator.Resources.RequestsEntry\x12\x45\n\x06limits\x18\x02 \x03(\x0b\x32\x35.tfx.components.infra_validator.Resources.LimitsEntry\x12\x45\n\x06\x63laims\x18\x03 \x03(\x0b\x32\x35.tfx.components.infra_validator.Resources.ClaimsEntry\x1a/\n\rRequestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a-\n\x0bLimitsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a-\n\x0b\x43laimsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"g\n\x06\x45nvVar\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12@\n\nvalue_from\x18\x03 \x01(\x0b\x32,.tfx.components.infra_validator.EnvVarSource\"Y\n\x0c\x45nvVarSource\x12I\n\x0esecret_key_ref\x18\x04 \x01(\x0b\x32\x31.tfx.components.infra_validator.SecretKeySelector\".\n\x11SecretKeySelector\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"E\n\x0eValidationSpec\x12 \n\x18max_loading_time_seconds\x18\x01 \x01(\x05\x12\x11\n\tnum_tries\x18\x02 \x01(\x05\"\xb0\x01\n\x0bRequestSpec\x12Z\n\x12tensorflow_serving\x18\x01 \x01(\x0b\x32<.tfx.components.infra_validator.TensorFlowServingRequestSpecH\x00\x12\x12\n\nsplit_name\x18\x02 \x01(\t\x12\x14\n\x0cnum_examples\x18\x03 \x01(\x05\x12\x13\n\x0bmake_warmup\x18\x04 \x01(\x08\x42\x06\n\x04kind\"=\n\x1cTensorFlowServingRequestSpec\x12\x17\n\x0fsignature_names\x18\x02 \x03(\tJ\x04\x08\x01\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,32 +43,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SERVINGSPEC']._serialized_end=374
   _globals['_TENSORFLOWSERVING']._serialized_start=376
   _globals['_TENSORFLOWSERVING']._serialized_end=446
-  _globals['_LOCALDOCKERCONFIG']._serialized_start=448
-  _globals['_LOCALDOCKERCONFIG']._serialized_end=552
-  _globals['_KUBERNETESCONFIG']._serialized_start=555
-  _globals['_KUBERNETESCONFIG']._serialized_end=713
-  _globals['_PODOVERRIDES']._serialized_start=716
-  _globals['_PODOVERRIDES']._serialized_end=981
-  _globals['_PODOVERRIDES_ANNOTATIONSENTRY']._serialized_start=931
-  _globals['_PODOVERRIDES_ANNOTATIONSENTRY']._serialized_end=981
-  _globals['_RESOURCES']._serialized_start=984
-  _globals['_RESOURCES']._serialized_end=1355
-  _globals['_RESOURCES_REQUESTSENTRY']._serialized_start=1214
-  _globals['_RESOURCES_REQUESTSENTRY']._serialized_end=1261
-  _globals['_RESOURCES_LIMITSENTRY']._serialized_start=1263
-  _globals['_RESOURCES_LIMITSENTRY']._serialized_end=1308
-  _globals['_RESOURCES_CLAIMSENTRY']._serialized_start=1310
-  _globals['_RESOURCES_CLAIMSENTRY']._serialized_end=1355
-  _globals['_ENVVAR']._serialized_start=1357
-  _globals['_ENVVAR']._serialized_end=1460
-  _globals['_ENVVARSOURCE']._serialized_start=1462
-  _globals['_ENVVARSOURCE']._serialized_end=1551
-  _globals['_SECRETKEYSELECTOR']._serialized_start=1553
-  _globals['_SECRETKEYSELECTOR']._serialized_end=1599
-  _globals['_VALIDATIONSPEC']._serialized_start=1601
-  _globals['_VALIDATIONSPEC']._serialized_end=1670
-  _globals['_REQUESTSPEC']._serialized_start=1673
-  _globals['_REQUESTSPEC']._serialized_end=1849
-  _globals['_TENSORFLOWSERVINGREQUESTSPEC']._serialized_start=1851
-  _globals['_TENSORFLOWSERVINGREQUESTSPEC']._serialized_end=1912
+  _globals['_LOCALDOCKERCONFIG']._serialized_start=449
+  _globals['_LOCALDOCKERCONFIG']._serialized_end=578
+  _globals['_KUBERNETESCONFIG']._serialized_start=581
+  _globals['_KUBERNETESCONFIG']._serialized_end=739
+  _globals['_PODOVERRIDES']._serialized_start=742
+  _globals['_PODOVERRIDES']._serialized_end=1007
+  _globals['_PODOVERRIDES_ANNOTATIONSENTRY']._serialized_start=957
+  _globals['_PODOVERRIDES_ANNOTATIONSENTRY']._serialized_end=1007
+  _globals['_RESOURCES']._serialized_start=1010
+  _globals['_RESOURCES']._serialized_end=1381
+  _globals['_RESOURCES_REQUESTSENTRY']._serialized_start=1240
+  _globals['_RESOURCES_REQUESTSENTRY']._serialized_end=1287
+  _globals['_RESOURCES_LIMITSENTRY']._serialized_start=1289
+  _globals['_RESOURCES_LIMITSENTRY']._serialized_end=1334
+  _globals['_RESOURCES_CLAIMSENTRY']._serialized_start=1336
+  _globals['_RESOURCES_CLAIMSENTRY']._serialized_end=1381
+  _globals['_ENVVAR']._serialized_start=1383
+  _globals['_ENVVAR']._serialized_end=1486
+  _globals['_ENVVARSOURCE']._serialized_start=1488
+  _globals['_ENVVARSOURCE']._serialized_end=1577
+  _globals['_SECRETKEYSELECTOR']._serialized_start=1579
+  _globals['_SECRETKEYSELECTOR']._serialized_end=1625
+  _globals['_VALIDATIONSPEC']._serialized_start=1627
+  _globals['_VALIDATIONSPEC']._serialized_end=1696
+  _globals['_REQUESTSPEC']._serialized_start=1699
+  _globals['_REQUESTSPEC']._serialized_end=1875
+  _globals['_TENSORFLOWSERVINGREQUESTSPEC']._serialized_start=1877
+  _globals['_TENSORFLOWSERVINGREQUESTSPEC']._serialized_end=1938
 # @@protoc_insertion_point(module_scope)

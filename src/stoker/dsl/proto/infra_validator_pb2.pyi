@@ -30,14 +30,16 @@ class TensorFlowServing(_message.Message):
     def __init__(self, tags: _Optional[_Iterable[str]] = ..., digests: _Optional[_Iterable[str]] = ..., image_name: _Optional[str] = ...) -> None: ...
 
 class LocalDockerConfig(_message.Message):
-    __slots__ = ("client_base_url", "client_api_version", "client_timeout_seconds")
+    __slots__ = ("client_base_url", "client_api_version", "client_timeout_seconds", "host_ip_address")
     CLIENT_BASE_URL_FIELD_NUMBER: _ClassVar[int]
     CLIENT_API_VERSION_FIELD_NUMBER: _ClassVar[int]
     CLIENT_TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    HOST_IP_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     client_base_url: str
     client_api_version: str
     client_timeout_seconds: int
-    def __init__(self, client_base_url: _Optional[str] = ..., client_api_version: _Optional[str] = ..., client_timeout_seconds: _Optional[int] = ...) -> None: ...
+    host_ip_address: str
+    def __init__(self, client_base_url: _Optional[str] = ..., client_api_version: _Optional[str] = ..., client_timeout_seconds: _Optional[int] = ..., host_ip_address: _Optional[str] = ...) -> None: ...
 
 class KubernetesConfig(_message.Message):
     __slots__ = ("service_account_name", "active_deadline_seconds", "serving_pod_overrides")
