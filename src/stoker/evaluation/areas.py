@@ -54,14 +54,20 @@ def _matrices(negatives: np.ndarray, positives: np.ndarray, num_thresholds: int)
     """Confusion matrices at evenly spaced thresholds."""
     inner = np.arange(1, num_thresholds - 1) / (num_thresholds - 1)
     thresholds = np.concatenate([[-_EPSILON], inner, [1 + _EPSILON]]) + _EPSILON
+    tp, tn, fp, fn = count_above(negatives, positives, thresholds)
+    tp[-1] = fp[-1] = 0
+    fn[-1], tn[-1] = tp[0], fp[0]
+    return tp, tn, fp, fn
+
+
+def count_above(negatives: np.ndarray, positives: np.ndarray, thresholds: np.ndarray) -> Matrices:
+    """Confusion matrices at thresholds, from TFMA's histogram of each kind of label."""
+    num = len(thresholds)
     starts = np.concatenate([[-np.inf], np.arange(NUM_BUCKETS) / NUM_BUCKETS, [np.inf]])
     bins = np.searchsorted(thresholds[1:], starts, side="right")
-    positive = np.bincount(bins, positives, num_thresholds)
-    negative = np.bincount(bins, negatives, num_thresholds)
+    positive, negative = np.bincount(bins, positives, num), np.bincount(bins, negatives, num)
     tp, fp = np.cumsum(positive[::-1])[::-1], np.cumsum(negative[::-1])[::-1]
-    tp[-1] = fp[-1] = 0
     fn, tn = np.cumsum(positive) - positive, np.cumsum(negative) - negative
-    fn[-1], tn[-1] = tp[0], fp[0]
     return tp, tn, fp, fn
 
 

@@ -9,7 +9,7 @@ from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import MissingPart
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.engine import Plan, list_metrics, make_plan
-from stoker.evaluation.metrics import NeedsTfma, make_metric
+from stoker.evaluation.metrics import NeedsTfma, make_metrics
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.evaluation.thresholds import check_thresholds
 
@@ -96,4 +96,4 @@ def _check_names(config: EvalConfig) -> None:
     for spec in config.metrics_specs:
         for metric in spec.metrics:
             with contextlib.suppress(NeedsTfma):
-                make_metric(metric)
+                make_metrics(metric)

@@ -13,12 +13,14 @@ from google.protobuf.message import Message
 from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
+from stoker.dsl.proto.evaluation_pb2 import PlotData
 from stoker.errors import BadData
-from stoker.evaluation.accumulators import RecordStatistic, Scored
+from stoker.evaluation.accumulators import RecordStatistic, Scored, Statistic
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, did_you_mean, labels_of, refuse_nan
-from stoker.evaluation.metrics import Metric, NeedsTfma, make_metric
+from stoker.evaluation.metrics import Metric, NeedsTfma, make_metrics, make_plots
+from stoker.evaluation.plots import Plot
 from stoker.evaluation.slices import SliceKey, Slicer
 
 _USUAL_OUTPUTS = ("scores", "outputs", "predictions", "logistic", "probabilities", "logits")
@@ -70,10 +72,20 @@ class Batch:
         return len(self.records)
 
 
+Drawn = dict[SliceKey, dict[MetricId, PlotData]]
+
+
 class Planned(NamedTuple):
     """A metric to compute, and whether example weights count."""
 
     metric: Metric
+    weighted: bool
+
+
+class PlannedPlot(NamedTuple):
+    """A plot to draw, and whether example weights count."""
+
+    plot: Plot
     weighted: bool
 
 
@@ -83,6 +95,8 @@ class Plan:
 
     config: EvalConfig
     metrics: dict[MetricId, Planned]
+    plots: dict[tuple[MetricId, int], PlannedPlot]
+    """By what they are of; several may become parts of one message."""
 
 
 def make_plan(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None) -> Plan:
@@ -95,15 +109,15 @@ def make_plan(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None
         for model, one in (compiled or {}).items()
         for metric, weighted in one.metrics
     }
-    metrics = {**brought, **list_metrics(config)}
-    if not metrics:
+    metrics, plots = {**brought, **list_metrics(config)}, list_plots(config)
+    if not metrics and not plots:
         raise ValueError(
             "eval_config names no metric, and the model was saved with none: only model.save of "
             "Keras 2 keeps those of compile(), and an Estimator's are in its EvalSavedModel: "
             "ModelSpec(signature_name='eval'). Name some in metrics_specs, such as "
             "MetricConfig(class_name='BinaryAccuracy')."
         )
-    return Plan(config, metrics)
+    return Plan(config, metrics, plots)
 
 
 def list_metrics(config: EvalConfig) -> dict[MetricId, Planned]:
@@ -112,10 +126,24 @@ def list_metrics(config: EvalConfig) -> dict[MetricId, Planned]:
     return {
         MetricId(metric.name, model.name, weighted): Planned(metric, weighted)
         for spec in config.metrics_specs
-        for metric in map(make_metric, spec.metrics)
+        for named in spec.metrics
+        for metric in make_metrics(named)
         for model in config.model_specs
         for weighted in is_weighted(config, spec)
     }
+
+
+def list_plots(config: EvalConfig) -> dict[tuple[MetricId, int], PlannedPlot]:
+    """The plots that a configuration names."""
+    plots = [
+        (MetricId(plot.name, model.name, weighted), PlannedPlot(plot, weighted))
+        for spec in config.metrics_specs
+        for named in spec.metrics
+        for plot in make_plots(named)
+        for model in config.model_specs
+        for weighted in is_weighted(config, spec)
+    ]
+    return {(key, number): planned for number, (key, planned) in enumerate(plots)}
 
 
 def _check_plain(config: EvalConfig) -> None:
@@ -132,12 +160,42 @@ def _check_plain(config: EvalConfig) -> None:
 
 def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
     """The metrics of every slice that the examples have."""
+    measured, _ = measure_and_draw(plan, batches)
+    return measured
+
+
+def measure_and_draw(plan: Plan, batches: Iterable[Batch]) -> tuple[Measured, Drawn]:
+    """The metrics and the plots of every slice that the examples have."""
     slicer = Slicer(plan.config.slicing_specs)
+    totals = _sum_up(plan, slicer, batches)
+    measured: Measured = {}
+    drawn: Drawn = {}
+    for index, key in enumerate(slicer.keys):
+        measured[key] = {
+            one: metric.formula(totals[one.model, weighted, metric.statistic.key][index])
+            for one, (metric, weighted) in plan.metrics.items()
+        }
+        for (one, _), (plot, weighted) in plan.plots.items():
+            sums = totals[one.model, weighted, plot.statistic.key][index]
+            drawn.setdefault(key, {}).setdefault(one, PlotData()).MergeFrom(plot.draw(sums))
+    return _add_differences(plan, measured), drawn
+
+
+_StatisticKey = tuple[str, bool, str]
+"""A model, whether it is weighted, and which statistic."""
+
+
+def _sum_up(
+    plan: Plan, slicer: Slicer, batches: Iterable[Batch]
+) -> dict[_StatisticKey, np.ndarray]:
+    """The sums of each statistic, a row for each slice."""
     specs = {spec.name: spec for spec in plan.config.model_specs}
-    statistics = {
+    statistics: dict[_StatisticKey, Statistic | RecordStatistic] = {
         (key.model, weighted, metric.statistic.key): metric.statistic
         for key, (metric, weighted) in plan.metrics.items()
     }
+    for (drawn_of, _), (plot, weighted) in plan.plots.items():
+        statistics[drawn_of.model, weighted, plot.statistic.key] = plot.statistic
     totals = {key: np.zeros((0, statistic.width)) for key, statistic in statistics.items()}
     num_examples = 0
     for batch in batches:
@@ -159,16 +217,7 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
     if not num_examples:
         raise BadData("There are no examples to evaluate. Name other example_splits.")
     slicer.tell_of_missing_features()
-    return _add_differences(
-        plan,
-        {
-            key: {
-                one: metric.formula(totals[one.model, weighted, metric.statistic.key][index])
-                for one, (metric, weighted) in plan.metrics.items()
-            }
-            for index, key in enumerate(slicer.keys)
-        },
-    )
+    return totals
 
 
 def _score(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:

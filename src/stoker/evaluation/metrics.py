@@ -13,7 +13,7 @@ To add a metric:
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,8 @@ from stoker.evaluation.accumulators import (
 from stoker.evaluation.areas import area_under_curve
 from stoker.evaluation.features import did_you_mean
 from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
+from stoker.evaluation.plots import PLOTS, SHARED_NAMES, Plot
+from stoker.evaluation.plots import SETTINGS as SETTINGS_OF_PLOTS
 
 Settings = Mapping[str, Any]
 Formula = Callable[[np.ndarray], float]
@@ -51,33 +53,70 @@ class Metric:
     formula: Formula
 
 
+def make_metrics(config: MetricConfig) -> list[Metric]:
+    """The metrics that a configuration names: one, those of a group, or none if it is a plot."""
+    if config.class_name not in (*GROUPS, *PLOTS):
+        return [make_metric(config)]
+    _check_settings(config)
+    if config.class_name in PLOTS:
+        return []
+    name, settings = name_of(config), _settings(config)
+    return [
+        Metric(f"{name}/{part}", statistic, formula)
+        for part, statistic, formula in GROUPS[config.class_name](settings)
+    ]
+
+
+def make_plots(config: MetricConfig) -> list[Plot]:
+    """The plot that a configuration names, if it does."""
+    if config.class_name not in PLOTS:
+        return []
+    _check_settings(config)
+    name = name_of(config)
+    return [
+        Plot("" if name in SHARED_NAMES else name, *PLOTS[config.class_name](_settings(config)))
+    ]
+
+
 def make_metric(config: MetricConfig) -> Metric:
     """The metric that a configuration names."""
+    _check_settings(config)
+    statistic, formula = METRICS[config.class_name](_settings(config))
+    return Metric(name_of(config), statistic, formula)
+
+
+def _check_settings(config: MetricConfig) -> None:
+    """Refuse metrics that nobody has; NeedsTfma for those, and for settings, of TFMA alone."""
     settings = _settings(config)
     if config.module and not config.module.startswith(_MODULES):
         raise NeedsTfma(f"the metric {config.module}.{config.class_name}")
-    if config.class_name not in METRICS:
+    if config.class_name not in (*METRICS, *GROUPS, *PLOTS):
         if config.class_name in _TFMA_METRICS:
             raise NeedsTfma(f"the metric {config.class_name}")
+        known = [*METRICS, *GROUPS, *PLOTS, *_TFMA_METRICS]
         raise ValueError(
-            f"There is no metric {config.class_name!r}."
-            f"{did_you_mean(config.class_name, [*METRICS, *_TFMA_METRICS])} A metric is named by "
-            "its class in tf.keras.metrics or tfma.metrics; one of your own needs "
-            "MetricConfig.module."
+            f"There is no metric {config.class_name!r}.{did_you_mean(config.class_name, known)} A "
+            "metric is named by its class in tf.keras.metrics or tfma.metrics; one of your own "
+            "needs MetricConfig.module."
         )
-    make, known = METRICS[config.class_name], _SETTINGS.get(config.class_name, ())
+    taken = ("name", *_SETTINGS.get(config.class_name, ()))
     for key, value in settings.items():
-        if key not in ("name", *known) and value not in _HARMLESS.get(key, (None,)):
+        if key not in taken and value not in _HARMLESS.get(key, (None,)):
             raise NeedsTfma(f"{config.class_name}({key}={value!r})")
-    statistic, formula = make(settings)
-    return Metric(name_of(config), statistic, formula)
+
+
+def is_metric(class_name: str) -> bool:
+    """Whether there is such a metric, here or in TFMA."""
+    return any(class_name in names for names in (METRICS, GROUPS, PLOTS, _TFMA_METRICS))
 
 
 def name_of(config: MetricConfig) -> str:
     """What a metric is called in an evaluation."""
-    return str(_settings(config)["name"] or _snake_case(config.class_name))
+    usual = _USUAL_NAMES.get(config.class_name) or _snake_case(config.class_name)
+    return str(_settings(config)["name"] or usual)
 
 
+_USUAL_NAMES = {"FairnessIndicators": "fairness_indicators_metrics"}
 _MODULES = ("tf_keras", "keras", "tensorflow", "tensorflow_model_analysis")
 _HARMLESS: dict[str, tuple[Any, ...]] = {
     "dtype": (None, "float32"),
@@ -113,7 +152,8 @@ def _ratio(numerator: float, denominator: float) -> float:
 
 
 # From the four sums of a confusion matrix: tp, tn, fp, fn.
-_OF_CONFUSION: dict[str, Callable[[float, float, float, float], float]] = {
+OfConfusion = Callable[[float, float, float, float], float]
+_OF_CONFUSION: dict[str, OfConfusion] = {
     "TruePositives": lambda tp, tn, fp, fn: tp,  # noqa: ARG005
     "TrueNegatives": lambda tp, tn, fp, fn: tn,  # noqa: ARG005
     "FalsePositives": lambda tp, tn, fp, fn: fp,  # noqa: ARG005
@@ -127,6 +167,7 @@ _OF_CONFUSION: dict[str, Callable[[float, float, float, float], float]] = {
     "NegativePredictiveValue": lambda tp, tn, fp, fn: _ratio(tn, tn + fn),  # noqa: ARG005
     "FalseDiscoveryRate": lambda tp, tn, fp, fn: _ratio(fp, fp + tp),  # noqa: ARG005
     "FalseOmissionRate": lambda tp, tn, fp, fn: _ratio(fn, fn + tn),  # noqa: ARG005
+    "PredictedPositiveRate": lambda tp, tn, fp, fn: _ratio(tp + fp, tp + tn + fp + fn),
     "Prevalence": lambda tp, tn, fp, fn: _ratio(tp + fn, tp + tn + fp + fn),
     "ThreatScore": lambda tp, tn, fp, fn: _ratio(tp, tp + fn + fp),  # noqa: ARG005
     "F1Score": lambda tp, tn, fp, fn: _ratio(2 * tp, 2 * tp + fp + fn),  # noqa: ARG005
@@ -156,9 +197,13 @@ def _confusion_metric(class_name: str) -> Maker:
         thresholds = given if isinstance(given, list) else [0.5 if given is None else given]
         if len(thresholds) != 1:
             raise NeedsTfma(f"{class_name} at {len(thresholds)} thresholds")
-        return confusion(float(thresholds[0])), lambda sums: float(of_sums(*sums))
+        return _at_threshold(of_sums, thresholds[0])
 
     return make
+
+
+def _at_threshold(of_sums: OfConfusion, threshold: float) -> tuple[Statistic, Formula]:
+    return confusion(float(threshold)), lambda sums: float(of_sums(*sums))
 
 
 def _area(settings: Settings, *, curve: str = "ROC") -> tuple[Statistic, Formula]:
@@ -290,34 +335,65 @@ METRICS: dict[str, Maker] = {
 }
 """By class name: how the metric is made of its settings."""
 
+_FAIRNESS: dict[str, OfConfusion] = {
+    "false_positive_rate": _OF_CONFUSION["FallOut"],
+    "false_negative_rate": _OF_CONFUSION["MissRate"],
+    "true_positive_rate": _OF_CONFUSION["Recall"],
+    "true_negative_rate": _OF_CONFUSION["Specificity"],
+    "positive_rate": _OF_CONFUSION["PredictedPositiveRate"],
+    "negative_rate": lambda tp, tn, fp, fn: _ratio(tn + fn, tp + tn + fp + fn),
+    "false_discovery_rate": _OF_CONFUSION["FalseDiscoveryRate"],
+    "false_omission_rate": _OF_CONFUSION["FalseOmissionRate"],
+    "precision": _OF_CONFUSION["Precision"],
+    "recall": _OF_CONFUSION["Recall"],
+}
+_FAIRNESS_THRESHOLDS = tuple(number / 10 for number in range(1, 10))
+
+
+def _fairness_indicators(settings: Settings) -> Iterator[tuple[str, Statistic, Formula]]:
+    """Each rate at each threshold, such as `positive_rate@0.5`."""
+    thresholds = settings.get("thresholds") or _FAIRNESS_THRESHOLDS
+    digits = max(1, *(len(str(one)) - 2 for one in thresholds))
+    for threshold in thresholds:
+        for name, of_sums in _FAIRNESS.items():
+            yield f"{name}@{threshold:.{digits}f}", *_at_threshold(of_sums, threshold)
+
+
+GROUPS: dict[str, Callable[[Settings], Iterable[tuple[str, Statistic, Formula]]]] = {
+    "FairnessIndicators": _fairness_indicators,
+}
+"""By class name: metrics that are several, each with a name of its own behind the common one."""
+
 _AREA_SETTINGS = ("num_thresholds", "thresholds", "curve", "summation_method")
 _SETTINGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((*_OF_CONFUSION, *_SHORT_NAMES), ("thresholds", "threshold")),
     **dict.fromkeys(("AUC", "AUCPrecisionRecall"), _AREA_SETTINGS),
     **dict.fromkeys(("SparseCategoricalCrossentropy", "CategoricalCrossentropy"), ("from_logits",)),
     "BinaryCrossentropy": ("from_logits", "label_smoothing"),
+    "FairnessIndicators": ("thresholds",),
+    **SETTINGS_OF_PLOTS,
 }
 """By class name: the settings that a metric knows, besides its name."""
 
 _TFMA_METRICS = frozenset(
     [
-        *("BinaryCrossEntropy", "BinaryIoU", "Bleu", "BooleanFlipRates", "CalibrationPlot"),
+        *("BinaryCrossEntropy", "BinaryIoU", "Bleu", "BooleanFlipRates"),
         *("CategoricalCrossEntropy", "CategoricalHinge", "COCOAveragePrecision"),
         *("COCOAverageRecall", "COCOMeanAveragePrecision", "COCOMeanAverageRecall"),
-        *("CoefficientOfDiscrimination", "ConfusionMatrixAtThresholds", "ConfusionMatrixPlot"),
-        *("CosineSimilarity", "DiagnosticOddsRatio", "ExactMatch", "FairnessIndicators"),
+        *("CoefficientOfDiscrimination", "ConfusionMatrixAtThresholds"),
+        *("CosineSimilarity", "DiagnosticOddsRatio", "ExactMatch"),
         *("FalseNegativeFeatureSampler", "FalsePositiveFeatureSampler", "FBetaScore"),
         *("FowlkesMallowsIndex", "Hinge", "Informedness", "IoU", "KLDivergence", "LogCoshError"),
         *("Markedness", "MatthewsCorrelationCoefficient", "MaxRecall", "Mean"),
         *("MeanAbsoluteAttributions", "MeanAttributions", "MeanIoU", "MeanMetricWrapper"),
         *("MeanRelativeError", "MeanTensor", "MinLabelPosition", "ModelCosineSimilarity"),
-        *("MultiClassConfusionMatrixAtThresholds", "MultiClassConfusionMatrixPlot"),
+        *("MultiClassConfusionMatrixAtThresholds",),
         *("MultiLabelConfusionMatrixPlot", "NDCG", "NegativeLikelihoodRatio", "NegToNegFlipRate"),
         *("NegToPosFlipRate", "ObjectDetectionConfusionMatrixPlot", "ObjectDetectionMaxRecall"),
         *("ObjectDetectionPrecision", "ObjectDetectionPrecisionAtRecall", "ObjectDetectionRecall"),
         *("ObjectDetectionThresholdAtRecall", "OneHotIoU", "OneHotMeanIoU", "Poisson"),
         *("PositiveLikelihoodRatio", "PosToNegFlipRate", "PosToPosFlipRate", "PrecisionAtRecall"),
-        *("PredictedPositiveRate", "PrevalenceThreshold", "QueryStatistics", "R2Score"),
+        *("PrevalenceThreshold", "QueryStatistics", "R2Score"),
         *("RecallAtFalsePositiveRate", "RecallAtPrecision", "RelativeCoefficientOfDiscrimination"),
         *("Rouge", "ScoreDistributionPlot", "SemanticSegmentationConfusionMatrix"),
         *("SemanticSegmentationFalsePositive", "SemanticSegmentationTruePositive"),

@@ -2,7 +2,7 @@
 """An evaluation on disk, in the layout and the messages of TFMA, whose tools read it.
 
 <uri>/metrics-00000-of-00001.tfrecord        MetricsForSlice, a record for each slice
-      plots-00000-of-00001.tfrecord          empty: plots need TFMA
+      plots-00000-of-00001.tfrecord          PlotsForSlice, a record for each slice with plots
       attributions-00000-of-00001.tfrecord   empty
       validations.tfrecord                   one ValidationResult
       eval_config.json                       EvalRun
@@ -20,15 +20,18 @@ from stoker.dsl.proto.evaluation_pb2 import (
     EvalRun,
     MetricKey,
     MetricsForSlice,
+    PlotData,
+    PlotsForSlice,
     SliceKey,
     ValidationResult,
 )
-from stoker.evaluation.engine import Measured, MetricId
+from stoker.evaluation.engine import Drawn, Measured, MetricId
 from stoker.evaluation.slices import SliceKey as OurSliceKey
 
 EVAL_CONFIG = "eval_config.json"
 _METRICS = "metrics-00000-of-00001.tfrecord"
-_EMPTY = ("plots-00000-of-00001.tfrecord", "attributions-00000-of-00001.tfrecord")
+_PLOTS = "plots-00000-of-00001.tfrecord"
+_ATTRIBUTIONS = "attributions-00000-of-00001.tfrecord"
 _VALIDATIONS = "validations.tfrecord"
 _LAYOUT_VERSION = "0.52.0"
 """The edition of TFMA whose files these are: its reader asks."""
@@ -42,12 +45,14 @@ def write_evaluation(
     *,
     data_location: str,
     models: Mapping[str, str],
+    drawn: Drawn | None = None,
 ) -> None:
     """Write all files of an evaluation."""
     records = (_metrics_for_slice(key, values) for key, values in sort_slices(measured))
     write_records(os.path.join(folder, _METRICS), records)
-    for name in _EMPTY:
-        write_records(os.path.join(folder, name), [])
+    plots = (_plots_for_slice(key, drawn[key]) for key in measured if drawn and key in drawn)
+    write_records(os.path.join(folder, _PLOTS), plots)
+    write_records(os.path.join(folder, _ATTRIBUTIONS), [])
     write_records(os.path.join(folder, _VALIDATIONS), [validation.SerializeToString()])
     run = EvalRun(
         eval_config=config,
@@ -80,6 +85,12 @@ def read_messages(folder: str, ending: str = "tfrecord") -> Iterator[MetricsForS
     """The metrics of each slice, as they are stored."""
     for path in sorted(Path(folder).glob(f"metrics-*.{ending}")):
         yield from map(MetricsForSlice.FromString, read_records(str(path)))
+
+
+def read_plots(folder: str, ending: str = "tfrecord") -> Iterator[PlotsForSlice]:
+    """The plots of each slice that has some, as they are stored."""
+    for path in sorted(Path(folder).glob(f"plots-*.{ending}")):
+        yield from map(PlotsForSlice.FromString, read_records(str(path)))
 
 
 def read_validation(folder: str) -> ValidationResult | None:
@@ -131,4 +142,13 @@ def _metrics_for_slice(key: OurSliceKey, values: Mapping[MetricId, float]) -> by
     for one, value in values.items():
         pair = message.metric_keys_and_values.add(key=metric_key(one))
         pair.value.double_value.value = value
+    return message.SerializeToString()
+
+
+def _plots_for_slice(key: OurSliceKey, plots: Mapping[MetricId, PlotData]) -> bytes:
+    message = PlotsForSlice(slice_key=slice_key(key))
+    for one, data in plots.items():
+        pair = message.plot_keys_and_values.add(value=data)
+        pair.key.name, pair.key.model_name = one.name, one.model
+        pair.key.example_weighted.value = one.weighted
     return message.SerializeToString()

@@ -19,7 +19,7 @@ from stoker.dsl.proto.evaluation_pb2 import (
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.engine import Measured, MetricId, Plan
 from stoker.evaluation.features import did_you_mean
-from stoker.evaluation.metrics import make_metric
+from stoker.evaluation.metrics import name_of
 from stoker.evaluation.results import metric_key, slice_key
 from stoker.evaluation.slices import SliceKey, fits
 
@@ -130,7 +130,7 @@ def _limits(plan: Plan) -> Iterator[_Limit]:
                 for where in one.slicing_specs
             ]
             for config in spec.metrics:
-                name = make_metric(config).name
+                name = name_of(config)
                 if config.HasField("threshold"):
                     found.append((name, None, config.threshold))
                 found += [

@@ -26,7 +26,7 @@ from google.protobuf import wrappers_pb2 as google_dot_protobuf_dot_wrappers__pb
 from stoker.dsl.proto import eval_config_pb2 as stoker_dot_dsl_dot_proto_dot_eval__config__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!stoker/dsl/proto/evaluation.proto\x12\x11stoker.evaluation\x1a\x1egoogle/protobuf/wrappers.proto\x1a\"stoker/dsl/proto/eval_config.proto\"\x89\x01\n\tMetricKey\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nmodel_name\x18\x04 \x01(\t\x12\x13\n\x0boutput_name\x18\x02 \x01(\t\x12\x34\n\x10\x65xample_weighted\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.BoolValue\x12\x0f\n\x07is_diff\x18\x05 \x01(\x08\"{\n\x0bMetricValue\x12\x34\n\x0c\x64ouble_value\x18\x01 \x01(\x0b\x32\x1c.google.protobuf.DoubleValueH\x00\x12\x15\n\x0b\x62ytes_value\x18\x06 \x01(\x0cH\x00\x12\x17\n\rdebug_message\x18\n \x01(\tH\x00\x42\x06\n\x04type\"m\n\x0eSingleSliceKey\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x15\n\x0b\x62ytes_value\x18\x02 \x01(\x0cH\x00\x12\x15\n\x0b\x66loat_value\x18\x03 \x01(\x02H\x00\x12\x15\n\x0bint64_value\x18\x04 \x01(\x03H\x00\x42\x06\n\x04kind\"H\n\x08SliceKey\x12<\n\x11single_slice_keys\x18\x01 \x03(\x0b\x32!.stoker.evaluation.SingleSliceKey\"\x86\x02\n\x0fMetricsForSlice\x12.\n\tslice_key\x18\x01 \x01(\x0b\x32\x1b.stoker.evaluation.SliceKey\x12T\n\x16metric_keys_and_values\x18\x33 \x03(\x0b\x32\x34.stoker.evaluation.MetricsForSlice.MetricKeyAndValue\x1am\n\x11MetricKeyAndValue\x12)\n\x03key\x18\x01 \x01(\x0b\x32\x1c.stoker.evaluation.MetricKey\x12-\n\x05value\x18\x02 \x01(\x0b\x32\x1e.stoker.evaluation.MetricValue\"\xca\x01\n\x11ValidationFailure\x12\x30\n\nmetric_key\x18\x01 \x01(\x0b\x32\x1c.stoker.evaluation.MetricKey\x12<\n\x10metric_threshold\x18\x02 \x01(\x0b\x32\".stoker.evaluation.MetricThreshold\x12\x34\n\x0cmetric_value\x18\x03 \x01(\x0b\x32\x1e.stoker.evaluation.MetricValue\x12\x0f\n\x07message\x18\x04 \x01(\t\"\x83\x01\n\x19MetricsValidationForSlice\x12.\n\tslice_key\x18\x02 \x01(\x0b\x32\x1b.stoker.evaluation.SliceKey\x12\x36\n\x08\x66\x61ilures\x18\x03 \x03(\x0b\x32$.stoker.evaluation.ValidationFailure\"c\n\x0eSlicingDetails\x12\x34\n\x0cslicing_spec\x18\x01 \x01(\x0b\x32\x1e.stoker.evaluation.SlicingSpec\x12\x1b\n\x13num_matching_slices\x18\x02 \x01(\x05\"O\n\x11ValidationDetails\x12:\n\x0fslicing_details\x18\x01 \x03(\x0b\x32!.stoker.evaluation.SlicingDetails\"\xa9\x02\n\x10ValidationResult\x12\x15\n\rvalidation_ok\x18\x01 \x01(\x08\x12\x1a\n\x12missing_thresholds\x18\x06 \x01(\x08\x12R\n\x1cmetric_validations_per_slice\x18\x02 \x03(\x0b\x32,.stoker.evaluation.MetricsValidationForSlice\x12\x36\n\x0emissing_slices\x18\x03 \x03(\x0b\x32\x1e.stoker.evaluation.SlicingSpec\x12@\n\x12validation_details\x18\x04 \x01(\x0b\x32$.stoker.evaluation.ValidationDetails\x12\x14\n\x0crubber_stamp\x18\x07 \x01(\x08\"\xfa\x01\n\x07\x45valRun\x12\x32\n\x0b\x65val_config\x18\x01 \x01(\x0b\x32\x1d.stoker.evaluation.EvalConfig\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x15\n\rdata_location\x18\x03 \x01(\t\x12\x13\n\x0b\x66ile_format\x18\x04 \x01(\t\x12G\n\x0fmodel_locations\x18\x05 \x03(\x0b\x32..stoker.evaluation.EvalRun.ModelLocationsEntry\x1a\x35\n\x13ModelLocationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!stoker/dsl/proto/evaluation.proto\x12\x11stoker.evaluation\x1a\x1egoogle/protobuf/wrappers.proto\x1a\"stoker/dsl/proto/eval_config.proto\"\x89\x01\n\tMetricKey\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nmodel_name\x18\x04 \x01(\t\x12\x13\n\x0boutput_name\x18\x02 \x01(\t\x12\x34\n\x10\x65xample_weighted\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.BoolValue\x12\x0f\n\x07is_diff\x18\x05 \x01(\x08\"{\n\x0bMetricValue\x12\x34\n\x0c\x64ouble_value\x18\x01 \x01(\x0b\x32\x1c.google.protobuf.DoubleValueH\x00\x12\x15\n\x0b\x62ytes_value\x18\x06 \x01(\x0cH\x00\x12\x17\n\rdebug_message\x18\n \x01(\tH\x00\x42\x06\n\x04type\"m\n\x0eSingleSliceKey\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x15\n\x0b\x62ytes_value\x18\x02 \x01(\x0cH\x00\x12\x15\n\x0b\x66loat_value\x18\x03 \x01(\x02H\x00\x12\x15\n\x0bint64_value\x18\x04 \x01(\x03H\x00\x42\x06\n\x04kind\"H\n\x08SliceKey\x12<\n\x11single_slice_keys\x18\x01 \x03(\x0b\x32!.stoker.evaluation.SingleSliceKey\"\x86\x02\n\x0fMetricsForSlice\x12.\n\tslice_key\x18\x01 \x01(\x0b\x32\x1b.stoker.evaluation.SliceKey\x12T\n\x16metric_keys_and_values\x18\x33 \x03(\x0b\x32\x34.stoker.evaluation.MetricsForSlice.MetricKeyAndValue\x1am\n\x11MetricKeyAndValue\x12)\n\x03key\x18\x01 \x01(\x0b\x32\x1c.stoker.evaluation.MetricKey\x12-\n\x05value\x18\x02 \x01(\x0b\x32\x1e.stoker.evaluation.MetricValue\"\x89\x03\n\x1b\x43onfusionMatrixAtThresholds\x12[\n\x08matrices\x18\x01 \x03(\x0b\x32I.stoker.evaluation.ConfusionMatrixAtThresholds.ConfusionMatrixAtThreshold\x1a\x8c\x02\n\x1a\x43onfusionMatrixAtThreshold\x12\x11\n\tthreshold\x18\x01 \x01(\x01\x12\x17\n\x0f\x66\x61lse_negatives\x18\x02 \x01(\x01\x12\x16\n\x0etrue_negatives\x18\x03 \x01(\x01\x12\x17\n\x0f\x66\x61lse_positives\x18\x04 \x01(\x01\x12\x16\n\x0etrue_positives\x18\x05 \x01(\x01\x12\x11\n\tprecision\x18\x06 \x01(\x01\x12\x0e\n\x06recall\x18\x07 \x01(\x01\x12\x1b\n\x13\x66\x61lse_positive_rate\x18\x14 \x01(\x01\x12\n\n\x02\x66\x31\x18\x15 \x01(\x01\x12\x10\n\x08\x61\x63\x63uracy\x18\x16 \x01(\x01\x12\x1b\n\x13\x66\x61lse_omission_rate\x18\x17 \x01(\x01\"\xf8\x02\n\x1b\x43\x61librationHistogramBuckets\x12\x46\n\x07\x62uckets\x18\x01 \x03(\x0b\x32\x35.stoker.evaluation.CalibrationHistogramBuckets.Bucket\x1a\x90\x02\n\x06\x42ucket\x12!\n\x19lower_threshold_inclusive\x18\x01 \x01(\x01\x12!\n\x19upper_threshold_exclusive\x18\x02 \x01(\x01\x12;\n\x15num_weighted_examples\x18\x03 \x01(\x0b\x32\x1c.google.protobuf.DoubleValue\x12:\n\x14total_weighted_label\x18\x04 \x01(\x0b\x32\x1c.google.protobuf.DoubleValue\x12G\n!total_weighted_refined_prediction\x18\x05 \x01(\x0b\x32\x1c.google.protobuf.DoubleValue\"\x9e\x03\n%MultiClassConfusionMatrixAtThresholds\x12\x64\n\x08matrices\x18\x01 \x03(\x0b\x32R.stoker.evaluation.MultiClassConfusionMatrixAtThresholds.MultiClassConfusionMatrix\x1at\n\x1eMultiClassConfusionMatrixEntry\x12\x17\n\x0f\x61\x63tual_class_id\x18\x01 \x01(\x05\x12\x1a\n\x12predicted_class_id\x18\x02 \x01(\x05\x12\x1d\n\x15num_weighted_examples\x18\x03 \x01(\x01\x1a\x98\x01\n\x19MultiClassConfusionMatrix\x12\x11\n\tthreshold\x18\x01 \x01(\x01\x12h\n\x07\x65ntries\x18\x02 \x03(\x0b\x32W.stoker.evaluation.MultiClassConfusionMatrixAtThresholds.MultiClassConfusionMatrixEntry\"\xbe\x02\n\x08PlotData\x12U\n\x1d\x63\x61libration_histogram_buckets\x18\x01 \x01(\x0b\x32..stoker.evaluation.CalibrationHistogramBuckets\x12V\n\x1e\x63onfusion_matrix_at_thresholds\x18\x02 \x01(\x0b\x32..stoker.evaluation.ConfusionMatrixAtThresholds\x12\x15\n\rdebug_message\x18\x03 \x01(\t\x12l\n*multi_class_confusion_matrix_at_thresholds\x18\x04 \x01(\x0b\x32\x38.stoker.evaluation.MultiClassConfusionMatrixAtThresholds\"v\n\x07PlotKey\x12\x0c\n\x04name\x18\x06 \x01(\t\x12\x12\n\nmodel_name\x18\x04 \x01(\t\x12\x13\n\x0boutput_name\x18\x02 \x01(\t\x12\x34\n\x10\x65xample_weighted\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.BoolValue\"\xf7\x01\n\rPlotsForSlice\x12.\n\tslice_key\x18\x01 \x01(\x0b\x32\x1b.stoker.evaluation.SliceKey\x12N\n\x14plot_keys_and_values\x18\x08 \x03(\x0b\x32\x30.stoker.evaluation.PlotsForSlice.PlotKeyAndValue\x1a\x66\n\x0fPlotKeyAndValue\x12\'\n\x03key\x18\x01 \x01(\x0b\x32\x1a.stoker.evaluation.PlotKey\x12*\n\x05value\x18\x02 \x01(\x0b\x32\x1b.stoker.evaluation.PlotData\"\xca\x01\n\x11ValidationFailure\x12\x30\n\nmetric_key\x18\x01 \x01(\x0b\x32\x1c.stoker.evaluation.MetricKey\x12<\n\x10metric_threshold\x18\x02 \x01(\x0b\x32\".stoker.evaluation.MetricThreshold\x12\x34\n\x0cmetric_value\x18\x03 \x01(\x0b\x32\x1e.stoker.evaluation.MetricValue\x12\x0f\n\x07message\x18\x04 \x01(\t\"\x83\x01\n\x19MetricsValidationForSlice\x12.\n\tslice_key\x18\x02 \x01(\x0b\x32\x1b.stoker.evaluation.SliceKey\x12\x36\n\x08\x66\x61ilures\x18\x03 \x03(\x0b\x32$.stoker.evaluation.ValidationFailure\"c\n\x0eSlicingDetails\x12\x34\n\x0cslicing_spec\x18\x01 \x01(\x0b\x32\x1e.stoker.evaluation.SlicingSpec\x12\x1b\n\x13num_matching_slices\x18\x02 \x01(\x05\"O\n\x11ValidationDetails\x12:\n\x0fslicing_details\x18\x01 \x03(\x0b\x32!.stoker.evaluation.SlicingDetails\"\xa9\x02\n\x10ValidationResult\x12\x15\n\rvalidation_ok\x18\x01 \x01(\x08\x12\x1a\n\x12missing_thresholds\x18\x06 \x01(\x08\x12R\n\x1cmetric_validations_per_slice\x18\x02 \x03(\x0b\x32,.stoker.evaluation.MetricsValidationForSlice\x12\x36\n\x0emissing_slices\x18\x03 \x03(\x0b\x32\x1e.stoker.evaluation.SlicingSpec\x12@\n\x12validation_details\x18\x04 \x01(\x0b\x32$.stoker.evaluation.ValidationDetails\x12\x14\n\x0crubber_stamp\x18\x07 \x01(\x08\"\xfa\x01\n\x07\x45valRun\x12\x32\n\x0b\x65val_config\x18\x01 \x01(\x0b\x32\x1d.stoker.evaluation.EvalConfig\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x15\n\rdata_location\x18\x03 \x01(\t\x12\x13\n\x0b\x66ile_format\x18\x04 \x01(\t\x12G\n\x0fmodel_locations\x18\x05 \x03(\x0b\x32..stoker.evaluation.EvalRun.ModelLocationsEntry\x1a\x35\n\x13ModelLocationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,18 +47,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_METRICSFORSLICE']._serialized_end=837
   _globals['_METRICSFORSLICE_METRICKEYANDVALUE']._serialized_start=728
   _globals['_METRICSFORSLICE_METRICKEYANDVALUE']._serialized_end=837
-  _globals['_VALIDATIONFAILURE']._serialized_start=840
-  _globals['_VALIDATIONFAILURE']._serialized_end=1042
-  _globals['_METRICSVALIDATIONFORSLICE']._serialized_start=1045
-  _globals['_METRICSVALIDATIONFORSLICE']._serialized_end=1176
-  _globals['_SLICINGDETAILS']._serialized_start=1178
-  _globals['_SLICINGDETAILS']._serialized_end=1277
-  _globals['_VALIDATIONDETAILS']._serialized_start=1279
-  _globals['_VALIDATIONDETAILS']._serialized_end=1358
-  _globals['_VALIDATIONRESULT']._serialized_start=1361
-  _globals['_VALIDATIONRESULT']._serialized_end=1658
-  _globals['_EVALRUN']._serialized_start=1661
-  _globals['_EVALRUN']._serialized_end=1911
-  _globals['_EVALRUN_MODELLOCATIONSENTRY']._serialized_start=1858
-  _globals['_EVALRUN_MODELLOCATIONSENTRY']._serialized_end=1911
+  _globals['_CONFUSIONMATRIXATTHRESHOLDS']._serialized_start=840
+  _globals['_CONFUSIONMATRIXATTHRESHOLDS']._serialized_end=1233
+  _globals['_CONFUSIONMATRIXATTHRESHOLDS_CONFUSIONMATRIXATTHRESHOLD']._serialized_start=965
+  _globals['_CONFUSIONMATRIXATTHRESHOLDS_CONFUSIONMATRIXATTHRESHOLD']._serialized_end=1233
+  _globals['_CALIBRATIONHISTOGRAMBUCKETS']._serialized_start=1236
+  _globals['_CALIBRATIONHISTOGRAMBUCKETS']._serialized_end=1612
+  _globals['_CALIBRATIONHISTOGRAMBUCKETS_BUCKET']._serialized_start=1340
+  _globals['_CALIBRATIONHISTOGRAMBUCKETS_BUCKET']._serialized_end=1612
+  _globals['_MULTICLASSCONFUSIONMATRIXATTHRESHOLDS']._serialized_start=1615
+  _globals['_MULTICLASSCONFUSIONMATRIXATTHRESHOLDS']._serialized_end=2029
+  _globals['_MULTICLASSCONFUSIONMATRIXATTHRESHOLDS_MULTICLASSCONFUSIONMATRIXENTRY']._serialized_start=1758
+  _globals['_MULTICLASSCONFUSIONMATRIXATTHRESHOLDS_MULTICLASSCONFUSIONMATRIXENTRY']._serialized_end=1874
+  _globals['_MULTICLASSCONFUSIONMATRIXATTHRESHOLDS_MULTICLASSCONFUSIONMATRIX']._serialized_start=1877
+  _globals['_MULTICLASSCONFUSIONMATRIXATTHRESHOLDS_MULTICLASSCONFUSIONMATRIX']._serialized_end=2029
+  _globals['_PLOTDATA']._serialized_start=2032
+  _globals['_PLOTDATA']._serialized_end=2350
+  _globals['_PLOTKEY']._serialized_start=2352
+  _globals['_PLOTKEY']._serialized_end=2470
+  _globals['_PLOTSFORSLICE']._serialized_start=2473
+  _globals['_PLOTSFORSLICE']._serialized_end=2720
+  _globals['_PLOTSFORSLICE_PLOTKEYANDVALUE']._serialized_start=2618
+  _globals['_PLOTSFORSLICE_PLOTKEYANDVALUE']._serialized_end=2720
+  _globals['_VALIDATIONFAILURE']._serialized_start=2723
+  _globals['_VALIDATIONFAILURE']._serialized_end=2925
+  _globals['_METRICSVALIDATIONFORSLICE']._serialized_start=2928
+  _globals['_METRICSVALIDATIONFORSLICE']._serialized_end=3059
+  _globals['_SLICINGDETAILS']._serialized_start=3061
+  _globals['_SLICINGDETAILS']._serialized_end=3160
+  _globals['_VALIDATIONDETAILS']._serialized_start=3162
+  _globals['_VALIDATIONDETAILS']._serialized_end=3241
+  _globals['_VALIDATIONRESULT']._serialized_start=3244
+  _globals['_VALIDATIONRESULT']._serialized_end=3541
+  _globals['_EVALRUN']._serialized_start=3544
+  _globals['_EVALRUN']._serialized_end=3794
+  _globals['_EVALRUN_MODELLOCATIONSENTRY']._serialized_start=3741
+  _globals['_EVALRUN_MODELLOCATIONSENTRY']._serialized_end=3794
 # @@protoc_insertion_point(module_scope)

@@ -66,6 +66,117 @@ class MetricsForSlice(_message.Message):
     metric_keys_and_values: _containers.RepeatedCompositeFieldContainer[MetricsForSlice.MetricKeyAndValue]
     def __init__(self, slice_key: _Optional[_Union[SliceKey, _Mapping]] = ..., metric_keys_and_values: _Optional[_Iterable[_Union[MetricsForSlice.MetricKeyAndValue, _Mapping]]] = ...) -> None: ...
 
+class ConfusionMatrixAtThresholds(_message.Message):
+    __slots__ = ("matrices",)
+    class ConfusionMatrixAtThreshold(_message.Message):
+        __slots__ = ("threshold", "false_negatives", "true_negatives", "false_positives", "true_positives", "precision", "recall", "false_positive_rate", "f1", "accuracy", "false_omission_rate")
+        THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+        FALSE_NEGATIVES_FIELD_NUMBER: _ClassVar[int]
+        TRUE_NEGATIVES_FIELD_NUMBER: _ClassVar[int]
+        FALSE_POSITIVES_FIELD_NUMBER: _ClassVar[int]
+        TRUE_POSITIVES_FIELD_NUMBER: _ClassVar[int]
+        PRECISION_FIELD_NUMBER: _ClassVar[int]
+        RECALL_FIELD_NUMBER: _ClassVar[int]
+        FALSE_POSITIVE_RATE_FIELD_NUMBER: _ClassVar[int]
+        F1_FIELD_NUMBER: _ClassVar[int]
+        ACCURACY_FIELD_NUMBER: _ClassVar[int]
+        FALSE_OMISSION_RATE_FIELD_NUMBER: _ClassVar[int]
+        threshold: float
+        false_negatives: float
+        true_negatives: float
+        false_positives: float
+        true_positives: float
+        precision: float
+        recall: float
+        false_positive_rate: float
+        f1: float
+        accuracy: float
+        false_omission_rate: float
+        def __init__(self, threshold: _Optional[float] = ..., false_negatives: _Optional[float] = ..., true_negatives: _Optional[float] = ..., false_positives: _Optional[float] = ..., true_positives: _Optional[float] = ..., precision: _Optional[float] = ..., recall: _Optional[float] = ..., false_positive_rate: _Optional[float] = ..., f1: _Optional[float] = ..., accuracy: _Optional[float] = ..., false_omission_rate: _Optional[float] = ...) -> None: ...
+    MATRICES_FIELD_NUMBER: _ClassVar[int]
+    matrices: _containers.RepeatedCompositeFieldContainer[ConfusionMatrixAtThresholds.ConfusionMatrixAtThreshold]
+    def __init__(self, matrices: _Optional[_Iterable[_Union[ConfusionMatrixAtThresholds.ConfusionMatrixAtThreshold, _Mapping]]] = ...) -> None: ...
+
+class CalibrationHistogramBuckets(_message.Message):
+    __slots__ = ("buckets",)
+    class Bucket(_message.Message):
+        __slots__ = ("lower_threshold_inclusive", "upper_threshold_exclusive", "num_weighted_examples", "total_weighted_label", "total_weighted_refined_prediction")
+        LOWER_THRESHOLD_INCLUSIVE_FIELD_NUMBER: _ClassVar[int]
+        UPPER_THRESHOLD_EXCLUSIVE_FIELD_NUMBER: _ClassVar[int]
+        NUM_WEIGHTED_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+        TOTAL_WEIGHTED_LABEL_FIELD_NUMBER: _ClassVar[int]
+        TOTAL_WEIGHTED_REFINED_PREDICTION_FIELD_NUMBER: _ClassVar[int]
+        lower_threshold_inclusive: float
+        upper_threshold_exclusive: float
+        num_weighted_examples: _wrappers_pb2.DoubleValue
+        total_weighted_label: _wrappers_pb2.DoubleValue
+        total_weighted_refined_prediction: _wrappers_pb2.DoubleValue
+        def __init__(self, lower_threshold_inclusive: _Optional[float] = ..., upper_threshold_exclusive: _Optional[float] = ..., num_weighted_examples: _Optional[_Union[_wrappers_pb2.DoubleValue, _Mapping]] = ..., total_weighted_label: _Optional[_Union[_wrappers_pb2.DoubleValue, _Mapping]] = ..., total_weighted_refined_prediction: _Optional[_Union[_wrappers_pb2.DoubleValue, _Mapping]] = ...) -> None: ...
+    BUCKETS_FIELD_NUMBER: _ClassVar[int]
+    buckets: _containers.RepeatedCompositeFieldContainer[CalibrationHistogramBuckets.Bucket]
+    def __init__(self, buckets: _Optional[_Iterable[_Union[CalibrationHistogramBuckets.Bucket, _Mapping]]] = ...) -> None: ...
+
+class MultiClassConfusionMatrixAtThresholds(_message.Message):
+    __slots__ = ("matrices",)
+    class MultiClassConfusionMatrixEntry(_message.Message):
+        __slots__ = ("actual_class_id", "predicted_class_id", "num_weighted_examples")
+        ACTUAL_CLASS_ID_FIELD_NUMBER: _ClassVar[int]
+        PREDICTED_CLASS_ID_FIELD_NUMBER: _ClassVar[int]
+        NUM_WEIGHTED_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+        actual_class_id: int
+        predicted_class_id: int
+        num_weighted_examples: float
+        def __init__(self, actual_class_id: _Optional[int] = ..., predicted_class_id: _Optional[int] = ..., num_weighted_examples: _Optional[float] = ...) -> None: ...
+    class MultiClassConfusionMatrix(_message.Message):
+        __slots__ = ("threshold", "entries")
+        THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+        ENTRIES_FIELD_NUMBER: _ClassVar[int]
+        threshold: float
+        entries: _containers.RepeatedCompositeFieldContainer[MultiClassConfusionMatrixAtThresholds.MultiClassConfusionMatrixEntry]
+        def __init__(self, threshold: _Optional[float] = ..., entries: _Optional[_Iterable[_Union[MultiClassConfusionMatrixAtThresholds.MultiClassConfusionMatrixEntry, _Mapping]]] = ...) -> None: ...
+    MATRICES_FIELD_NUMBER: _ClassVar[int]
+    matrices: _containers.RepeatedCompositeFieldContainer[MultiClassConfusionMatrixAtThresholds.MultiClassConfusionMatrix]
+    def __init__(self, matrices: _Optional[_Iterable[_Union[MultiClassConfusionMatrixAtThresholds.MultiClassConfusionMatrix, _Mapping]]] = ...) -> None: ...
+
+class PlotData(_message.Message):
+    __slots__ = ("calibration_histogram_buckets", "confusion_matrix_at_thresholds", "debug_message", "multi_class_confusion_matrix_at_thresholds")
+    CALIBRATION_HISTOGRAM_BUCKETS_FIELD_NUMBER: _ClassVar[int]
+    CONFUSION_MATRIX_AT_THRESHOLDS_FIELD_NUMBER: _ClassVar[int]
+    DEBUG_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    MULTI_CLASS_CONFUSION_MATRIX_AT_THRESHOLDS_FIELD_NUMBER: _ClassVar[int]
+    calibration_histogram_buckets: CalibrationHistogramBuckets
+    confusion_matrix_at_thresholds: ConfusionMatrixAtThresholds
+    debug_message: str
+    multi_class_confusion_matrix_at_thresholds: MultiClassConfusionMatrixAtThresholds
+    def __init__(self, calibration_histogram_buckets: _Optional[_Union[CalibrationHistogramBuckets, _Mapping]] = ..., confusion_matrix_at_thresholds: _Optional[_Union[ConfusionMatrixAtThresholds, _Mapping]] = ..., debug_message: _Optional[str] = ..., multi_class_confusion_matrix_at_thresholds: _Optional[_Union[MultiClassConfusionMatrixAtThresholds, _Mapping]] = ...) -> None: ...
+
+class PlotKey(_message.Message):
+    __slots__ = ("name", "model_name", "output_name", "example_weighted")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_NAME_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLE_WEIGHTED_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    model_name: str
+    output_name: str
+    example_weighted: _wrappers_pb2.BoolValue
+    def __init__(self, name: _Optional[str] = ..., model_name: _Optional[str] = ..., output_name: _Optional[str] = ..., example_weighted: _Optional[_Union[_wrappers_pb2.BoolValue, _Mapping]] = ...) -> None: ...
+
+class PlotsForSlice(_message.Message):
+    __slots__ = ("slice_key", "plot_keys_and_values")
+    class PlotKeyAndValue(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: PlotKey
+        value: PlotData
+        def __init__(self, key: _Optional[_Union[PlotKey, _Mapping]] = ..., value: _Optional[_Union[PlotData, _Mapping]] = ...) -> None: ...
+    SLICE_KEY_FIELD_NUMBER: _ClassVar[int]
+    PLOT_KEYS_AND_VALUES_FIELD_NUMBER: _ClassVar[int]
+    slice_key: SliceKey
+    plot_keys_and_values: _containers.RepeatedCompositeFieldContainer[PlotsForSlice.PlotKeyAndValue]
+    def __init__(self, slice_key: _Optional[_Union[SliceKey, _Mapping]] = ..., plot_keys_and_values: _Optional[_Iterable[_Union[PlotsForSlice.PlotKeyAndValue, _Mapping]]] = ...) -> None: ...
+
 class ValidationFailure(_message.Message):
     __slots__ = ("metric_key", "metric_threshold", "metric_value", "message")
     METRIC_KEY_FIELD_NUMBER: _ClassVar[int]
