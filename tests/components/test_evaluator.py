@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
-import os
 from pathlib import Path
 
 import pytest
 from evaluated_models import labelled_channel, save_classifier, save_compiled, save_opposite
+from evaluating import at_least, config, evaluate
 from served_models import model_channel
 
-from stoker.components.evaluator import Evaluator, Executor
+from stoker.components.evaluator import Evaluator
 from stoker.components.pusher import Pusher
 from stoker.data.column_file import ColumnWriter
 from stoker.data.decode import decode
 from stoker.data.tfrecord import read_records, write_records
 from stoker.dsl import Pipeline
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
-from stoker.errors import MissingPart, StokerError
+from stoker.errors import StokerError
 from stoker.evaluation.results import read_metrics, read_validation
 from stoker.runner import LocalDagRunner
 
@@ -36,18 +36,6 @@ def examples(tmp_path_factory):
     return labelled_channel(tmp_path_factory.mktemp("examples"))
 
 
-def config(*metrics, slices=({},), **model_spec):
-    return {
-        "model_specs": [{"label_key": "label", **model_spec}],
-        "slicing_specs": list(slices),
-        "metrics_specs": [{"metrics": list(metrics)}],
-    }
-
-
-def at_least(bound):
-    return {"value_threshold": {"lower_bound": bound}}
-
-
 def not_less_than_before():
     return {"change_threshold": {"absolute": -0.001, "direction": "HIGHER_IS_BETTER"}}
 
@@ -56,17 +44,6 @@ def run(tmp_path, *steps):
     pipeline = Pipeline("evaluate", str(tmp_path / "root"), components=steps)
     done = LocalDagRunner().run(pipeline)
     return [done.outputs[step.id] for step in steps]
-
-
-def evaluate(tmp_path, step, **inputs):
-    """The step in this process: the evaluation and the blessing."""
-    outputs = {key: [channel.type()] for key, channel in step.outputs.items()}
-    for key, (artifact,) in outputs.items():
-        artifact.uri = str(tmp_path / key)
-        os.makedirs(artifact.uri)
-    given = {key: channel.get() for key, channel in inputs.items()}
-    Executor().Do(given, outputs, step.exec_properties)
-    return outputs["evaluation"][0], outputs["blessing"][0]
 
 
 def test_a_good_model_is_blessed_and_a_worse_one_is_not(tmp_path, model, worse, examples, capfd):
@@ -297,14 +274,6 @@ def test_what_no_model_can_change_is_told_when_the_step_is_declared(examples, mo
         Evaluator(examples=examples, model=model, eval_config=given)
 
 
-def test_a_module_needs_tfma(examples, model):
-    given = {"examples": examples, "model": model, "eval_config": config({"class_name": "AUC"})}
-    with pytest.raises(MissingPart, match=r"custom_extractors .*stoker\[evaluator\]"):
-        Evaluator(**given, module_file="custom.py")
-    with pytest.raises(ValueError, match="calls no functions of a module"):
-        Evaluator(**given, module_file="custom.py", engine="stoker")
-
-
 def test_metrics_that_a_model_was_compiled_with_are_computed(tmp_path, examples, capsys):
     compiled = model_channel(tmp_path / "m", lambda folder: save_compiled(folder, [1.5, -2.0]))
     given = {
@@ -329,11 +298,21 @@ def test_the_oldest_way_to_name_slices_is_about_an_estimator(examples, model):
     assert config["slicing_specs"] == [{"feature_keys": ["payment"]}, {}]
 
 
-def test_a_change_threshold_needs_a_baseline_model(model, examples):
-    given = config({"class_name": "AUC", "threshold": not_less_than_before()})
+@pytest.mark.parametrize(
+    ("threshold", "verdict"),
+    [
+        ({**at_least(0.6), **not_less_than_before()}, 1),
+        ({**at_least(0.99), **not_less_than_before()}, 0),
+        (not_less_than_before(), None),
+    ],
+)
+def test_without_a_baseline_values_alone_decide(tmp_path, model, examples, threshold, verdict):
+    given = config({"class_name": "BinaryAccuracy", "threshold": threshold})
+    step = Evaluator(examples=examples, model=model, eval_config=given)
 
-    with pytest.raises(ValueError, match="no baseline model to compare with"):
-        Evaluator(examples=examples, model=model, eval_config=given)
+    _, blessing = evaluate(tmp_path, step, examples=examples, model=model)
+
+    assert blessing.custom_properties.get("blessed") == verdict
 
 
 def test_a_label_that_is_no_class_is_told(tmp_path, model, examples):

@@ -54,7 +54,7 @@ def test_a_pipeline_gives_the_same_blessing_and_numbers_with_either_engine(tmp_p
     assert ours["blessed"] == 0
     assert sorted(name for _, name in ours["failures"]) == ["auc", "calibration"]  # in slices
 
-    assert "loads '' with ['rubber_stamp']" in told
+    assert "loads '' with ['add_metrics_callbacks']" in told
     assert "adapts ['label', 'x']" in told
     (turned,) = custom["metrics"].values()
     labels = [label_of(record) for record in labelled_examples(NUM)]

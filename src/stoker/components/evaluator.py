@@ -26,21 +26,20 @@ from stoker.artifacts import (
 )
 from stoker.data.input_files import matching_files
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
+from stoker.dsl.proto.evaluation_pb2 import ValidationResult
 from stoker.dsl.proto.evaluator_pb2 import FeatureSlicingSpec
-from stoker.errors import MissingPart
 from stoker.evaluation.config import (
-    EVAL,
     has_change_thresholds,
     has_thresholds,
     merge_config,
     with_defaults,
 )
-from stoker.evaluation.tfma import tfma_is_installed
+from stoker.evaluation.model_types import check_model_types, is_eval_saved_model
 from stoker.models.blessing import bless_model
 
 _ENGINES = ("stoker", "tfma")
 _CUSTOM = ("custom_eval_shared_model", "custom_extractors")
-"""The functions that a module may define for TFMA."""
+"""The functions that a module may define, by TFMA's names."""
 
 
 class EvaluatorSpec(dsl.ComponentSpec):
@@ -100,7 +99,8 @@ class Evaluator(dsl.BaseComponent):
 
         Args:
             examples: The examples to measure on.
-            model: The model to measure.
+            model: The model to measure, of the kind that `ModelSpec.model_type` names. Without it,
+                `ModelSpec.prediction_key` names the feature that has the predictions.
             baseline_model: A model to compare with, such as the latest blessed one.
             feature_slicing_spec: An older way to name slices. It evaluates an Estimator by its own
                 metrics, as `ModelSpec(signature_name="eval")` does.
@@ -110,26 +110,23 @@ class Evaluator(dsl.BaseComponent):
                 dict.
             schema: The schema of the examples, for TFMA.
             module_file: The path of a file that defines `custom_eval_shared_model` or
-                `custom_extractors`, which TFMA calls.
+                `custom_extractors`, for models that are not TensorFlow's.
             module_path: The same as the dotted name of a module.
             engine: "stoker" or "tfma", instead of the one that fits the configuration.
             instance_name: An older way to name the step; `with_id` is today's.
         """
         if engine not in (None, *_ENGINES):
             raise ValueError(f"Evaluator(engine=…) takes 'stoker' or 'tfma', got {engine!r}.")
-        if module_file or module_path:
-            _check_module(module_file, module_path, engine)
+        if module_file and module_path:
+            raise ValueError("Evaluator takes module_file or module_path, not both.")
         config = merge_config(eval_config, feature_slicing_spec, fairness_indicator_thresholds)
-        if baseline_model is None and has_change_thresholds(config):
-            raise ValueError(
-                "The eval_config has a change threshold, and the Evaluator no baseline model to "
-                "compare with. Give it baseline_model=resolver.outputs['model'] of a Resolver with "
-                "LatestBlessedModelStrategy, or drop the change threshold."
-            )
-        if not (module_file or module_path):
+        complete = with_defaults(config, has_baseline=baseline_model is not None)
+        has_module = bool(module_file or module_path)
+        check_model_types(complete.model_specs, has_model=model is not None, has_module=has_module)
+        if not has_module:
             from stoker.evaluation.chosen_engine import check_config  # it needs NumPy
 
-            check_config(with_defaults(config, has_baseline=baseline_model is not None), engine)
+            check_config(complete, engine)
         spec = EvaluatorSpec.from_arguments(
             locals(),
             eval_config=config,
@@ -145,23 +142,6 @@ class Evaluator(dsl.BaseComponent):
         return super().user_code(parameters)
 
 
-def _check_module(module_file: str | None, module_path: str | None, engine: str | None) -> None:
-    if module_file and module_path:
-        raise ValueError("Evaluator takes module_file or module_path, not both.")
-    if engine == "stoker":
-        raise ValueError(
-            "Evaluator(engine='stoker') calls no functions of a module: leave out engine, and TFMA "
-            "calls them, or leave out the module."
-        )
-    if not tfma_is_installed():
-        raise MissingPart(
-            "Evaluator(module_file=…) needs TFMA, which is not installed: custom_eval_shared_model "
-            "and custom_extractors make objects of TFMA. Install it: "
-            "pip install 'stoker[evaluator]'.",
-            name="tensorflow_model_analysis",
-        )
-
-
 class Executor(dsl.BaseExecutor):
     """Evaluates, writes what was found, and gives the verdict."""
 
@@ -173,12 +153,12 @@ class Executor(dsl.BaseExecutor):
         from stoker.models.evaluate import Evaluation
 
         (evaluation,) = output_dict["evaluation"]
-        models = _models(input_dict)
+        models = _find_models(input_dict)
         given = dsl.parse_message(exec_properties.get("eval_config"), EvalConfig())
         config = with_defaults(given, has_baseline=len(models) > 1)
         folders = {
-            spec.name: _folder(spec, model)
-            for spec, model in zip(config.model_specs, models, strict=True)
+            spec.name: _find_folder(spec, model)
+            for spec, model in zip(config.model_specs, models, strict=False)
         }
         splits = json.loads(exec_properties.get("example_splits") or '["eval"]')
         Evaluation(
@@ -196,25 +176,31 @@ class Executor(dsl.BaseExecutor):
         validation = read_validation(evaluation.uri)
         for line in summarize(read_metrics(evaluation.uri), validation):
             say(line)
-        if has_thresholds(given) and output_dict.get("blessing"):
-            bless_model(
-                output_dict["blessing"][0],
-                models,
-                blessed=bool(validation and validation.validation_ok),
-            )
+        if has_thresholds(config) and output_dict.get("blessing"):
+            _give_blessing(output_dict["blessing"][0], models, validation)
+        elif has_change_thresholds(given):
+            say("There is no baseline model to compare with, and no value_threshold: no verdict.")
 
 
-def _models(input_dict: Mapping[str, list[Artifact]]) -> list[Artifact]:
-    """The model, and the baseline if there is one."""
-    if not input_dict.get("model"):
-        raise ValueError("Evaluator has no model. Give it model=trainer.outputs['model'].")
-    return [*input_dict["model"][:1], *input_dict.get("baseline_model", [])[:1]]
+def _find_models(input_dict: Mapping[str, list[Artifact]]) -> list[Artifact]:
+    """The model, and the baseline if there is one; none, if the examples have the predictions."""
+    models = input_dict.get("model") or []
+    return [*models[:1], *input_dict.get("baseline_model", [])[:1]] if models else []
 
 
-def _folder(spec: ModelSpec, model: Artifact) -> str:
+def _find_folder(spec: ModelSpec, model: Artifact) -> str:
     """The model to ask: the one for serving, or an Estimator's for evaluation if it has one."""
-    find = eval_model_path if spec.signature_name == EVAL else serving_model_path
+    find = eval_model_path if is_eval_saved_model(spec) else serving_model_path
     return find(model.uri)
+
+
+def _give_blessing(
+    blessing: Artifact, models: Sequence[Artifact], validation: ValidationResult | None
+) -> None:
+    if not models:
+        say("The predictions came with the examples: there is no model to bless.")
+        return
+    bless_model(blessing, models, blessed=bool(validation and validation.validation_ok))
 
 
 def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
@@ -223,7 +209,7 @@ def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
 
 
 def _load_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
-    """Those of TFMA's two functions that the user's module defines, by name."""
+    """Those of the two functions that the user's module defines, by name."""
     from stoker.any_python.modules import load_module_file
 
     file, dotted = exec_properties.get("module_file"), exec_properties.get("module_path")

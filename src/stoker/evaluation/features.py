@@ -42,6 +42,8 @@ def features_of(batch: Any) -> dict[str, Feature]:
     features = {}
     for name in batch.schema.names:
         lists = batch.column(name)
+        if not lists.type.num_fields:  # no example has a value: the lists are of no type
+            continue
         values = lists.flatten()
         if not len(values):
             continue

@@ -22,6 +22,9 @@ from stoker.evaluation.features import (
 from stoker.evaluation.metrics import name_of
 from stoker.statistics.data_schema import read_schema
 
+_RAW_RECORD = "__raw_record__"
+"""The column of serialized examples, as TFMA calls it."""
+
 
 def evaluate_with_tfma(
     config: EvalConfig,
@@ -42,42 +45,51 @@ def evaluate_with_tfma(
     import apache_beam as beam
     import tensorflow_model_analysis as tfma
     from tensorflow_model_analysis.proto.config_pb2 import EvalConfig as TheirEvalConfig
-    from tfx_bsl.tfxio import tf_example_record
 
     theirs = TheirEvalConfig.FromString(_move_thresholds(config, models).SerializeToString())
     load = custom_eval_shared_model or tfma.default_eval_shared_model
+    # TFX gives a user's function this argument, and no other.
+    more = {"add_metrics_callbacks": None} if custom_eval_shared_model else {}
     shared = [
-        load(
-            eval_saved_model_path=path,
-            model_name=name,
-            eval_config=theirs,
-            rubber_stamp=rubber_stamp,
-        )
+        load(eval_saved_model_path=path, model_name=name, eval_config=theirs, **more)
         for name, path in models.items()
     ]
-    model = shared if len(shared) > 1 else shared[0]
-    source = tf_example_record.TFExampleRecord(
-        file_pattern=list(files),
-        schema=read_schema(schema_path) if schema_path else None,
-        raw_record_column_name=tfma.ARROW_INPUT_COLUMN,
-    )
+    if rubber_stamp:
+        shared = [one._replace(rubber_stamp=True) for one in shared]
+    model = shared if len(shared) != 1 else shared[0]
     extractors = custom_extractors and custom_extractors(
         eval_shared_model=model,
         eval_config=theirs,
-        tensor_adapter_config=_make_adapter_config(source) if schema_path else None,
+        tensor_adapter_config=make_adapter_config(files, schema_path) if schema_path else None,
     )
     writing = tfma.ExtractEvaluateAndWriteResults(
-        eval_config=theirs, eval_shared_model=model, extractors=extractors, output_path=folder
+        eval_config=theirs,
+        eval_shared_model=model or None,
+        extractors=extractors,
+        output_path=folder,
     )
+    source = _read_examples(files, schema_path)
     with beam.Pipeline(runner="FnApiRunner") as pipeline:
         _ = pipeline | "Read" >> source.BeamSource() | "Evaluate" >> writing
 
 
-def _make_adapter_config(source: Any) -> Any:
+def make_adapter_config(files: Sequence[str], schema_path: str) -> Any:
+    """What says how features become tensors, of tfx_bsl's class."""
     from tfx_bsl.tfxio import tensor_adapter
 
+    source = _read_examples(files, schema_path)
     return tensor_adapter.TensorAdapterConfig(
         arrow_schema=source.ArrowSchema(), tensor_representations=source.TensorRepresentations()
+    )
+
+
+def _read_examples(files: Sequence[str], schema_path: str | None) -> Any:
+    from tfx_bsl.tfxio import tf_example_record
+
+    return tf_example_record.TFExampleRecord(
+        file_pattern=list(files),
+        schema=read_schema(schema_path) if schema_path else None,
+        raw_record_column_name=_RAW_RECORD,
     )
 
 

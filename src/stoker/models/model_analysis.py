@@ -7,70 +7,39 @@ result = tfma.run_model_analysis(model, eval_config, data_location="eval-*.gz")
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from google.protobuf import text_format
 from google.protobuf.message import Message
 
+from stoker.data.encode import each, encode
 from stoker.data.input_files import matching_files
+from stoker.data.tfrecord import write_records
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
+from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import MissingPart
 from stoker.evaluation.config import as_eval_config, has_change_thresholds, with_defaults
 from stoker.models.evaluate import Evaluation
-from stoker.stand_ins.tfma.results import EvalResult, load_eval_result
-
-_BASELINE = "baseline"
-_NEEDS_TFMA = "extractors", "evaluators", "writers"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvalSharedModel:
-    """A model to evaluate."""
-
-    model_path: str
-    model_name: str = ""
-    is_baseline: bool = False
-    rubber_stamp: bool = False
-    model_type: str | None = None
-
-
-MaybeMultipleEvalSharedModels = (
-    EvalSharedModel | Sequence[EvalSharedModel] | Mapping[str, EvalSharedModel] | None
+from stoker.stand_ins.tfma.constants import (
+    ARROW_INPUT_COLUMN,
+    DATA_CENTRIC_MODE,
+    MODEL_CENTRIC_MODE,
+)
+from stoker.stand_ins.tfma.metrics import NamedMetric
+from stoker.stand_ins.tfma.results import (
+    EvalResult,
+    EvalResults,
+    load_eval_result,
+    make_eval_results,
+)
+from stoker.stand_ins.tfma.shared_models import (
+    EvalSharedModel,
+    default_eval_shared_model,
+    verify_and_update_eval_shared_models,
 )
 
-
-def default_eval_shared_model(
-    eval_saved_model_path: str,
-    add_metrics_callbacks: Any = None,
-    include_default_metrics: bool = True,
-    example_weight_key: Any = None,
-    additional_fetches: Any = None,
-    blacklist_feature_fetches: Any = None,
-    tags: Any = None,
-    model_type: str | None = None,
-    model_name: str = "",
-    rubber_stamp: bool = False,
-    eval_config: EvalConfig | None = None,
-    is_baseline: bool = False,
-    **_: Any,
-) -> EvalSharedModel:
-    """A model in a folder; the eval_config of `run_model_analysis` says how it is called."""
-    del include_default_metrics, example_weight_key, additional_fetches, blacklist_feature_fetches
-    del tags, eval_config
-    if add_metrics_callbacks:
-        raise MissingPart(
-            "default_eval_shared_model(add_metrics_callbacks=…) needs TFMA 0.46 or older. Name the "
-            "metrics in eval_config instead: MetricsSpec(metrics=[MetricConfig(class_name='AUC')])."
-        )
-    return EvalSharedModel(
-        model_path=os.fspath(eval_saved_model_path),
-        model_name=model_name,
-        is_baseline=is_baseline or model_name == _BASELINE,
-        rubber_stamp=rubber_stamp,
-        model_type=model_type,
-    )
+_NEEDS_TFMA = "evaluators", "writers"
 
 
 def run_model_analysis(
@@ -82,14 +51,16 @@ def run_model_analysis(
     extractors: Any = None,
     evaluators: Any = None,
     writers: Any = None,
-    pipeline_options: Any = None,
+    pipeline_options: Any = None,  # noqa: ARG001
     slice_spec: Sequence[Any] | None = None,
     schema: Message | None = None,
     **_: Any,
 ) -> EvalResult:
-    """Evaluate a model, and a baseline if there is one, on files of tf.Examples."""
-    del pipeline_options
-    for name, value in zip(_NEEDS_TFMA, (extractors, evaluators, writers), strict=True):
+    """Evaluate a model, and a baseline if there is one, on files of tf.Examples.
+
+    Without a model, the examples have the predictions: `ModelSpec.prediction_key` names them.
+    """
+    for name, value in zip(_NEEDS_TFMA, (evaluators, writers), strict=True):
         if value is not None:
             raise MissingPart(
                 f"run_model_analysis({name}=…) needs TFMA: pip install 'stoker[evaluator]'. "
@@ -98,9 +69,7 @@ def run_model_analysis(
     if file_format not in ("tfrecords", "tfrecord"):
         raise ValueError(f"run_model_analysis reads TFRecord files, got {file_format!r}.")
     models = _in_order(eval_shared_model)
-    given = EvalConfig() if eval_config is None else as_eval_config(eval_config)
-    for spec in slice_spec or ():
-        given.slicing_specs.append(spec.as_message())
+    given = _add_to_config(eval_config, models, slice_spec)
     config = with_defaults(given, has_baseline=len(models) > 1)
     output_dir = output_path or tempfile.mkdtemp(prefix="evaluation-")
     os.makedirs(output_dir, exist_ok=True)
@@ -108,28 +77,154 @@ def run_model_analysis(
         Evaluation(
             config=config,
             models={
-                spec.name: one.model_path
-                for spec, one in zip(config.model_specs, models, strict=True)
+                spec.name: str(one.model_path)
+                for spec, one in zip(config.model_specs, models, strict=False)
             },
             files=matching_files(data_location),
             schema_path=_write_schema(schema, folder),
             output_dir=output_dir,
-            rubber_stamp=models[0].rubber_stamp
+            rubber_stamp=any(one.rubber_stamp for one in models)
             or (has_change_thresholds(given) and len(models) == 1),
-        ).run(None, {})
+        ).run(None, {"custom_extractors": lambda **_: extractors} if extractors else {})
     return load_eval_result(output_dir)
 
 
+def _add_to_config(
+    given: EvalConfig | Mapping[str, Any] | None,
+    models: Sequence[EvalSharedModel],
+    slice_spec: Sequence[Any] | None,
+) -> EvalConfig:
+    """A configuration with what older calls say elsewhere: slices, and metrics of a model."""
+    config = EvalConfig() if given is None else as_eval_config(given)
+    for spec in slice_spec or ():
+        config.slicing_specs.append(spec.as_message())
+    for metric in (models[0].add_metrics_callbacks if models else None) or ():
+        if not isinstance(metric, NamedMetric):
+            raise MissingPart(
+                "add_metrics_callbacks with functions of your own need TFMA 0.46 or older. Use "
+                "those of tfma.post_export_metrics, or name metrics in eval_config."
+            )
+        config.metrics_specs.add().metrics.append(metric.as_config())
+    for spec, model in zip(config.model_specs, models, strict=False):
+        spec.model_type = spec.model_type or model.model_type
+    return config
+
+
 def _in_order(given: Any) -> list[EvalSharedModel]:
-    """The candidate, and then the baseline."""
-    found = list(given.values()) if isinstance(given, Mapping) else given
-    models = [found] if isinstance(found, EvalSharedModel) else list(found or ())
-    if not 1 <= len(models) <= 2:
+    """The candidate, and then the baseline; none, if the examples have the predictions."""
+    models = verify_and_update_eval_shared_models(given) or []
+    if len(models) > 2:
         raise ValueError(
             "run_model_analysis takes a model of default_eval_shared_model(…), or two of which one "
-            f"is the baseline, got {given!r}."
+            f"is the baseline, got {len(models)}."
         )
     return sorted(models, key=lambda one: one.is_baseline)
+
+
+def multiple_model_analysis(
+    model_locations: Sequence[str], data_location: str, **how: Any
+) -> EvalResults:
+    """Evaluate several models on the same examples."""
+    results = [
+        run_model_analysis(default_eval_shared_model(one), data_location=data_location, **how)
+        for one in model_locations
+    ]
+    return make_eval_results(results, MODEL_CENTRIC_MODE)
+
+
+def multiple_data_analysis(
+    model_location: str, data_locations: Sequence[str], **how: Any
+) -> EvalResults:
+    """Evaluate one model on several sets of examples."""
+    model = default_eval_shared_model(model_location)
+    results = [run_model_analysis(model, data_location=one, **how) for one in data_locations]
+    return make_eval_results(results, DATA_CENTRIC_MODE)
+
+
+def analyze_raw_data(
+    data: Any,
+    eval_config: EvalConfig | Mapping[str, Any],
+    output_path: str | None = None,
+    **_: Any,
+) -> EvalResult:
+    """Evaluate the predictions in a pandas data frame: a row for each example."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "examples.gz")
+        write_records(path, (_encode_row(row) for row in data.to_dict("records")))
+        return run_model_analysis(
+            eval_config=eval_config, data_location=path, output_path=output_path
+        )
+
+
+def _encode_row(row: Mapping[str, Any]) -> bytes:
+    example = Example()
+    for name, value in row.items():
+        feature = example.features.feature[str(name)]
+        values = value if isinstance(value, list | tuple) else [value]
+        for one in values:
+            if isinstance(one, str | bytes):
+                text = one.encode() if isinstance(one, str) else one
+                feature.bytes_list.value.append(text)
+            elif isinstance(one, float):
+                feature.float_list.value.append(one)
+            elif one is not None:
+                feature.int64_list.value.append(int(one))
+    return example.SerializeToString()
+
+
+def is_batched_input(*_: Any, **__: Any) -> bool:
+    """Whether many examples are read at once: always."""
+    return True
+
+
+def ExtractEvaluateAndWriteResults(
+    eval_shared_model: Any = None,
+    eval_config: EvalConfig | Mapping[str, Any] | None = None,
+    output_path: str = "",
+    **how: Any,
+) -> Any:
+    """A step of a Beam pipeline: evaluate examples, serialized or in Arrow's record batches."""
+    import apache_beam as beam
+
+    if not output_path:
+        raise ValueError("ExtractEvaluateAndWriteResults needs output_path: a folder for results.")
+    known = {
+        key: how[key] for key in ("slice_spec", "schema", "extractors", *_NEEDS_TFMA) if key in how
+    }
+    arguments = {
+        "eval_shared_model": eval_shared_model,
+        "eval_config": eval_config,
+        "output_path": output_path,
+        **known,
+    }
+
+    @beam.ptransform_fn  # type: ignore[untyped-decorator]
+    def evaluate(examples: Any) -> Any:
+        return (
+            examples
+            | "ListRecords" >> beam.FlatMap(_list_records)
+            | "Gather" >> beam.combiners.ToList()
+            | "Evaluate" >> beam.Map(_evaluate_records, arguments)
+        )
+
+    return evaluate()
+
+
+def _list_records(element: Any) -> Iterable[bytes]:
+    """Serialized examples: one, or those of a record batch, which may have them in a column."""
+    if isinstance(element, bytes):
+        return [element]
+    if ARROW_INPUT_COLUMN in element.schema.names:
+        column = element.column(ARROW_INPUT_COLUMN)
+        return [bytes(one[0]) if isinstance(one, list) else one for one in column.to_pylist()]
+    return each(encode(element, "absent"))
+
+
+def _evaluate_records(records: Sequence[bytes], arguments: Mapping[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "examples.gz")
+        write_records(path, records)
+        run_model_analysis(data_location=path, **arguments)
 
 
 def _write_schema(schema: Message | None, folder: str) -> str | None:

@@ -22,6 +22,7 @@ Scope = Mapping[str, Any]
 _WRITING = {"MergeV2Checkpoints", "Save", "SaveSlices", "SaveV2", "WriteFile"}
 _CHANGING = ("Assign", "ResourceApply", "ResourceScatter", "ResourceSparseApply")
 _NOT_FOR_CALLERS = {"__saved_model_init_op", "__saved_model_train_op"}
+_NUM_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +113,21 @@ def read_graphs(folder: str) -> list[MetaGraph]:
     ]
 
 
+def has_saved_model(folder: str) -> bool:
+    """Whether the file of a SavedModel is in a folder."""
+    names = ("saved_model.pb", "saved_model.pbtxt")
+    return any(os.path.isfile(os.path.join(folder, name)) for name in names)
+
+
+def list_files(folder: str) -> str:
+    """What is in a folder, briefly."""
+    if not os.path.isdir(folder):
+        return "it is no folder"
+    names = sorted(os.listdir(folder))
+    more = ", …" if len(names) > _NUM_NAMED else ""
+    return f"it has {', '.join(names[:_NUM_NAMED])}{more}" if names else "it is empty"
+
+
 def read_message(folder: str, tags: Collection[str]) -> Any:
     """The MetaGraphDef with these tags of the SavedModel in a folder."""
     graphs = _read(folder).meta_graphs
@@ -121,6 +137,11 @@ def read_message(folder: str, tags: Collection[str]) -> Any:
 def _read(folder: str) -> Any:
     message = saved_model_pb2.SavedModel()
     path = os.path.join(folder, "saved_model.pb")
+    if not has_saved_model(folder):
+        raise ModelRejected(
+            f"There is no SavedModel in {folder}: {list_files(folder)}. Save the model there with "
+            "tf.saved_model.save or model.export."
+        )
     try:
         if os.path.exists(path):
             with open(path, "rb") as file:

@@ -74,12 +74,7 @@ class ServingModel:
     def __call__(self, records: Sequence[bytes]) -> Arrays:
         """The outputs for some serialized tf.Examples, a row for each."""
         outputs = self.ask(self.inputs.make(records))
-        for name, array in outputs.items():
-            if not array.shape or len(array) != len(records):
-                raise ModelRejected(
-                    f"{self.inputs} gives {name!r} the shape {list(array.shape)} for "
-                    f"{len(records)} examples: it should have a row for each."
-                )
+        check_rows(outputs, len(records), str(self.inputs))
         return outputs
 
     def ask(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
@@ -98,6 +93,16 @@ class ServingModel:
             for name, tensor in outputs.items()
             if isinstance(tensor, tf.Tensor)
         }
+
+
+def check_rows(outputs: Arrays, num: int, what: str) -> None:
+    """Refuse answers that have not a row for each of so many examples."""
+    for name, array in outputs.items():
+        if not array.shape or len(array) != num:
+            raise ModelRejected(
+                f"{what} gives {name!r} the shape {list(array.shape)} for {num} examples: it "
+                "should have a row for each."
+            )
 
 
 def _find_graph(folder: str, tags: frozenset[str]) -> MetaGraph:

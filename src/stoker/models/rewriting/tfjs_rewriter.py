@@ -33,7 +33,7 @@ _ENVIRONMENT = "tfjs"
 _PACKAGE = "@tensorflow/tfjs"
 _VERSION = "4.22.0"
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tfjs_run.cjs")
-_DTYPES = {"f": "float32", "i": "int32", "u": "int32", "b": "bool"}
+_DTYPES = {"f": "float32", "i": "int32", "u": "int32", "b": "bool", "O": "string"}
 _UNSUPPORTED = re.compile(r"Unsupported Ops.*\n(.+)")
 
 
@@ -56,7 +56,7 @@ class TFJSRewriter(FormatRewriter):
         return _convert_tfjs_model(source, target, **self._arguments(avoid=avoid))
 
     def _find_runtime(self, folder: str, conversion: Conversion) -> Runtime | NotRun:  # noqa: ARG002
-        return _find_runtime(folder)
+        return find_runtime(folder)
 
 
 def _convert_tfjs_model(saved_model_path: str, destination_path: str, **how: Any) -> Conversion:
@@ -98,7 +98,7 @@ def _raise_for(said: str, conversion: Conversion) -> NoReturn:
     raise RewriteFailed(f"The converter of TensorFlow.js says: {last}")
 
 
-def _find_runtime(model_path: str) -> Runtime | NotRun:
+def find_runtime(model_path: str) -> Runtime | NotRun:
     """Something that runs a graph model, or what is missing for it."""
     node = shutil.which("node")
     if node is None:
@@ -160,7 +160,7 @@ class _Node(Runtime):
             name: {
                 "dtype": _DTYPES[array.dtype.kind],
                 "shape": array.shape,
-                "data": array.reshape(-1).tolist(),
+                "data": _as_json(array.reshape(-1)),
             }
             for name, array in arrays.items()
         }
@@ -177,3 +177,10 @@ class _Node(Runtime):
             raise RewriteFailed(f"{self.name} refuses the model: {done.stderr.strip()[-500:]}")
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return found
+
+
+def _as_json(values: np.ndarray) -> list[Any]:
+    if values.dtype != object:
+        found: list[Any] = values.tolist()
+        return found
+    return [value.decode() if isinstance(value, bytes) else value for value in values]

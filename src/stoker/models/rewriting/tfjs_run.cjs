@@ -27,7 +27,8 @@ async function main() {
   const { inputs, outputs } = model.modelSignature;
   const fed = {};
   for (const [name, { dtype, shape, data }] of Object.entries(request.inputs)) {
-    if (inputs[name]) fed[inputs[name].name] = tf.tensor(data, shape, dtype);
+    const input = inputs[name] || inputs[`${name}:0`];
+    if (input) fed[input.name] = tf.tensor(data, shape, dtype);
   }
   const names = Object.keys(outputs);
   const milliseconds = [];

@@ -26,6 +26,7 @@ from stoker.models.rewriting.conversion import (
 from stoker.models.rewriting.format_rewriter import FormatRewriter
 from stoker.models.rewriting.plain import PlainModel
 from stoker.models.rewriting.rewriter import ModelDescription, ModelType
+from stoker.models.saved_model import SERVING_DEFAULT
 from stoker.models.serving_model import CALL_ERRORS, first_line
 from stoker.storage.files import make_scratch_dir
 
@@ -216,15 +217,15 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
 
 
 class LiteRT(Runtime):
-    """A TFLite file, loaded."""
+    """A TFLite file, loaded; without a `key`, its default signature is run, or its only one."""
 
-    def __init__(self, path: str, key: str) -> None:
+    def __init__(self, path: str, key: str | None = None) -> None:
         from ai_edge_litert.interpreter import Interpreter
 
         self.name = f"ai-edge-litert {version('ai-edge-litert')}"
         try:
             self._interpreter = Interpreter(model_path=path)
-            self._run = self._interpreter.get_signature_runner(key)
+            self._run = _make_runner(self._interpreter, key)
         except (RuntimeError, ValueError) as error:
             raise RewriteFailed(f"{self.name} does not load {path}: {error}") from error
         self.inputs = self._run.get_input_details()
@@ -238,6 +239,46 @@ class LiteRT(Runtime):
         except (RuntimeError, ValueError) as error:
             raise RewriteFailed(f"{self.name} cannot run the model: {error}") from error
         return {name: _dequantize(found[name], detail) for name, detail in self.outputs.items()}
+
+
+def _make_runner(interpreter: Any, key: str | None) -> Any:
+    """What calls a signature of a file; files of older converters have none."""
+    known = list(interpreter.get_signature_list())
+    if not known:
+        return _Unsigned(interpreter)
+    default = SERVING_DEFAULT if SERVING_DEFAULT in known else known[0]
+    return interpreter.get_signature_runner(key or default)
+
+
+class _Unsigned:
+    """A file without signatures, called by the names of its tensors."""
+
+    def __init__(self, interpreter: Any) -> None:
+        self._interpreter = interpreter
+
+    def get_input_details(self) -> dict[str, Any]:
+        return {_strip(one["name"]): one for one in self._interpreter.get_input_details()}
+
+    def get_output_details(self) -> dict[str, Any]:
+        return {_strip(one["name"]): one for one in self._interpreter.get_output_details()}
+
+    def __call__(self, **arrays: Any) -> Arrays:
+        details = self.get_input_details()
+        for name, array in arrays.items():
+            self._interpreter.resize_tensor_input(details[name]["index"], array.shape)
+        self._interpreter.allocate_tensors()
+        for name, array in arrays.items():
+            self._interpreter.set_tensor(details[name]["index"], array)
+        self._interpreter.invoke()
+        return {
+            name: self._interpreter.get_tensor(one["index"])
+            for name, one in self.get_output_details().items()
+        }
+
+
+def _strip(tensor: str) -> str:
+    """The name of an input or output without what the converter puts around it."""
+    return tensor.removeprefix(f"{SERVING_DEFAULT}_").partition(":")[0]
 
 
 def _quantize(array: Any, detail: dict[str, Any]) -> Any:

@@ -17,9 +17,17 @@ from stoker.evaluation.tfma import tfma_is_installed
 from stoker.patches.tensorflow_model_analysis import add_names
 
 HOMES = {
+    "addons": "stoker.stand_ins.tfma.addons",
     "constants": "stoker.stand_ins.tfma.constants",
+    "dataframe": "stoker.stand_ins.tfma.dataframes",
+    "experimental": "stoker.stand_ins.tfma.experimental",
     "export": "stoker.any_python.eval_export",
+    "extractors": "stoker.models.extractors",
+    "metrics": "stoker.stand_ins.tfma.metrics",
+    "post_export_metrics": "stoker.stand_ins.tfma.post_export_metrics",
     "slicer": "stoker.stand_ins.tfma.slicer",
+    "types": "stoker.models.tfma_types",
+    "utils": "stoker.models.tfma_utils",
     "version": "stoker.stand_ins.tfma.constants",
     "view": "stoker.stand_ins.tfma.view",
 }
@@ -28,20 +36,24 @@ HOMES = {
 MEMBERS = {
     "stoker.stand_ins.tfma.results": (
         *("EvalResult", "EvalResults", "load_eval_result", "load_eval_results", "load_metrics"),
-        *("load_validation_result", "make_eval_results"),
+        *("load_plots", "load_validation_result", "make_eval_results"),
     ),
+    "stoker.stand_ins.tfma.shared_models": (
+        *("EvalSharedModel", "MaybeMultipleEvalSharedModels", "ModelLoader"),
+        *("default_eval_shared_model", "verify_and_update_eval_shared_models"),
+    ),
+    "stoker.stand_ins.tfma.configs": (
+        *("get_model_type", "update_eval_config_with_defaults", "verify_eval_config"),
+    ),
+    "stoker.models.extractors": ("DoFnWithModels", "Extracts", "default_extractors"),
     "stoker.models.model_analysis": (
-        *("EvalSharedModel", "MaybeMultipleEvalSharedModels", "default_eval_shared_model"),
-        "run_model_analysis",
+        *("ExtractEvaluateAndWriteResults", "analyze_raw_data", "is_batched_input"),
+        *("multiple_data_analysis", "multiple_model_analysis", "run_model_analysis"),
     ),
-    "stoker.stand_ins.tfma.constants": (
-        *("ANALYSIS_KEY", "ARROW_INPUT_COLUMN", "BASELINE_KEY", "CANDIDATE_KEY"),
-        *("DATA_CENTRIC_MODE", "EXAMPLE_WEIGHTS_KEY", "FEATURES_KEY", "INPUT_KEY", "LABELS_KEY"),
-        *("METRICS_KEY", "MODEL_CENTRIC_MODE", "PLOTS_KEY", "PREDICTIONS_KEY", "TF_ESTIMATOR"),
-        *("TF_GENERIC", "TF_JS", "TF_KERAS", "TF_LITE", "VALIDATIONS_KEY", "VERSION_STRING"),
-    ),
+    "stoker.dsl.proto.evaluation_pb2": (*("MetricsForSlice", "PlotsForSlice", "ValidationResult"),),
 }
 """Names of TFMA by the module that has them where TFMA is not installed."""
+_CONSTANTS = "stoker.stand_ins.tfma.constants"
 
 _TFMA = "tensorflow_model_analysis"
 _STAND_INS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "on_path")
@@ -73,6 +85,8 @@ def find_name(name: str) -> Any:
         for module, members in MEMBERS.items():
             if name in members:
                 return getattr(importlib.import_module(module), name)
+        if name.isupper() and hasattr(constants := importlib.import_module(_CONSTANTS), name):
+            return getattr(constants, name)
     if installed or name.startswith("__"):
         raise AttributeError(f"module {_TFMA!r} has no attribute {name!r}")
     raise needs_tfma(f"{_TFMA}.{name}")

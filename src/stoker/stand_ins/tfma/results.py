@@ -8,11 +8,17 @@ from typing import Any, NamedTuple
 from google.protobuf import json_format
 
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
-from stoker.dsl.proto.evaluation_pb2 import EvalRun, MetricsForSlice, ValidationResult
-from stoker.errors import BadData
+from stoker.dsl.proto.evaluation_pb2 import (
+    EvalRun,
+    MetricsForSlice,
+    PlotsForSlice,
+    ValidationResult,
+)
+from stoker.errors import BadData, MissingPart
 from stoker.evaluation.results import (
     EVAL_CONFIG,
     read_messages,
+    read_plots,
     read_slice_key,
     read_validation,
 )
@@ -30,11 +36,18 @@ class SlicedMetrics(NamedTuple):
     metrics: dict[str, dict[str, Values]]
 
 
+class SlicedPlots(NamedTuple):
+    """The plots of a slice, by the same names."""
+
+    slice: SliceKey
+    plot: dict[str, dict[str, dict[str, Any]]]
+
+
 class EvalResult(NamedTuple):
     """An evaluation of one model, with TFMA's fields and methods."""
 
     slicing_metrics: list[SlicedMetrics]
-    plots: list[Any]
+    plots: list[SlicedPlots]
     attributions: list[Any]
     config: EvalConfig
     data_location: str
@@ -42,13 +55,20 @@ class EvalResult(NamedTuple):
     model_location: str
 
     def get_metrics_for_slice(
-        self, slice_name: SliceKey = (), output_name: str = ""
+        self, slice_name: SliceKey = (), output_name: str = "", **sub_key: Any
     ) -> Values | None:
         """The metrics of a slice, by default of all examples; None if there is no such slice."""
-        return self.get_metrics_for_all_slices(output_name).get(slice_name)
+        return self.get_metrics_for_all_slices(output_name, **sub_key).get(slice_name)
 
-    def get_metrics_for_all_slices(self, output_name: str = "") -> dict[SliceKey, Values]:
-        """The metrics of each slice."""
+    def get_metrics_for_all_slices(
+        self, output_name: str = "", **sub_key: Any
+    ) -> dict[SliceKey, Values]:
+        """The metrics of each slice; a `class_id`, `k` or `top_k` needs TFMA."""
+        named = [name for name, value in sub_key.items() if value is not None]
+        if named:
+            raise MissingPart(
+                f"Metrics by {' and '.join(named)} need TFMA: pip install 'stoker[evaluator]'."
+            )
         return {key: metrics[output_name][""] for key, metrics in self.slicing_metrics}
 
     def get_metric_names(self) -> list[str]:
@@ -63,7 +83,7 @@ class EvalResult(NamedTuple):
 
 
 def load_eval_result(
-    output_path: str, output_file_format: str = "tfrecord", model_name: str | None = None
+    output_path: str, output_file_format: str | None = "tfrecord", model_name: str | None = None
 ) -> EvalResult:
     """The evaluation in a folder; of two models, the one that was compared with the baseline."""
     run = _read_eval_run(output_path)
@@ -77,7 +97,10 @@ def load_eval_result(
             SlicedMetrics(key, {"": {"": {**models.get("", {}), **models.get(name, {})}}})
             for key, models in by_slice.items()
         ],
-        plots=[],
+        plots=[
+            SlicedPlots(read_slice_key(one.slice_key), {"": {"": _merge_plots(one, name)}})
+            for one in load_plots(output_path, output_file_format)
+        ],
         attributions=[],
         config=run.eval_config,
         data_location=run.data_location,
@@ -96,6 +119,10 @@ class EvalResults(NamedTuple):
         """The evaluations."""
         return self.results
 
+    def get_mode(self) -> str:
+        """What differs between them: the models, or the data."""
+        return self.mode
+
 
 def make_eval_results(results: Iterable[EvalResult], mode: str) -> EvalResults:
     """Several evaluations as one thing to look at."""
@@ -108,7 +135,7 @@ def make_eval_results(results: Iterable[EvalResult], mode: str) -> EvalResults:
 
 def load_eval_results(
     output_paths: str | Iterable[str],
-    output_file_format: str = "tfrecord",
+    output_file_format: str | None = "tfrecord",
     mode: str = MODEL_CENTRIC_MODE,
     model_name: str | None = None,
 ) -> EvalResults:
@@ -119,17 +146,36 @@ def load_eval_results(
 
 
 def load_metrics(
-    output_path: str, output_file_format: str = "tfrecord"
+    output_path: str, output_file_format: str | None = "tfrecord"
 ) -> Iterator[MetricsForSlice]:
     """The metrics of each slice, as messages."""
     return read_messages(output_path, output_file_format or "tfrecord")
 
 
-def load_validation_result(output_path: str, output_file_format: str = "") -> ValidationResult:  # noqa: ARG001
+def load_plots(
+    output_path: str, output_file_format: str | None = "tfrecord"
+) -> Iterator[PlotsForSlice]:
+    """The plots of each slice that has some, as messages."""
+    return read_plots(output_path, output_file_format or "tfrecord")
+
+
+def load_validation_result(
+    output_path: str,
+    output_file_format: str | None = "",  # noqa: ARG001
+) -> ValidationResult:
     """The verdict of an evaluation."""
     found = read_validation(output_path)
     if found is None:
         raise BadData(f"There is no validation result in {output_path}. Evaluate a model first.")
+    return found
+
+
+def _merge_plots(message: PlotsForSlice, model: str) -> dict[str, Any]:
+    """All plots of a model in a slice, by kind."""
+    found: dict[str, Any] = {}
+    for one in message.plot_keys_and_values:
+        if one.key.model_name in ("", model):
+            found |= json_format.MessageToDict(one.value)
     return found
 
 
