@@ -46,9 +46,9 @@ def test_what_only_tfma_has_says_what_to_install():
     provide_tfma()
     with pytest.raises(MissingPart, match=r"writers needs TFMA.*pip install 'stoker\[evaluator\]'"):
         import_tfma().writers  # noqa: B018
-    with pytest.raises(MissingPart, match="render_plot needs TFMA"):
-        import_tfma().view.render_plot(None)
-    with pytest.raises(MissingPart, match=r"metrics needs TFMA"):
+    with pytest.raises(MissingPart, match="render_slicing_attributions needs TFMA"):
+        import_tfma().view.render_slicing_attributions(None)
+    with pytest.raises(MissingPart, match=r"metrics.Metric needs TFMA"):
         from tensorflow_model_analysis.metrics import Metric  # noqa: F401
     assert import_tfma().__version__ == import_tfma().VERSION_STRING
 

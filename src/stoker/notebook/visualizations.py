@@ -3,7 +3,14 @@
 
 from typing import Any
 
-from stoker.artifacts import STANDARD_TYPES, Artifact
+from stoker.artifacts import (
+    STANDARD_TYPES,
+    Artifact,
+    ExampleAnomalies,
+    ExampleStatistics,
+    ModelEvaluation,
+    Schema,
+)
 
 
 class ArtifactVisualization:
@@ -21,6 +28,30 @@ class _StandardVisualization(ArtifactVisualization):
         from stoker.notebook.result import display_standard
 
         display_standard(artifact)
+
+
+class ExampleAnomaliesVisualization(_StandardVisualization):
+    """Stoker's view of anomalies, for classes of others that begin with it."""
+
+    ARTIFACT_TYPE = ExampleAnomalies
+
+
+class ExampleStatisticsVisualization(_StandardVisualization):
+    """Stoker's view of statistics."""
+
+    ARTIFACT_TYPE = ExampleStatistics
+
+
+class ModelEvaluationVisualization(_StandardVisualization):
+    """Stoker's view of an evaluation."""
+
+    ARTIFACT_TYPE = ModelEvaluation
+
+
+class SchemaVisualization(_StandardVisualization):
+    """Stoker's view of a schema."""
+
+    ARTIFACT_TYPE = Schema
 
 
 class ArtifactVisualizationRegistry:

@@ -101,7 +101,7 @@ def curves_chart(
     if not values:
         return ""
     limits = min(steps), max(steps), min(values), max(values)
-    drawn = [_grid(*limits)]
+    drawn = [_grid(*limits, (f"step {limits[0]:,}", f"{limits[1]:,}"))]
     for split, points in finite.items():
         places = [(*_spot(step, value, *limits), step, value) for step, value in points]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in places)
@@ -115,7 +115,27 @@ def curves_chart(
     return _svg(_HEIGHT + 24, "".join(drawn))
 
 
-def _grid(first: int, last: int, low: float, high: float) -> str:
+def line_chart(
+    points: Sequence[tuple[float, float]], across: str, *, diagonal: bool = False
+) -> str:
+    """A line through points; `diagonal` draws where both of their numbers would be equal."""
+    finite = [point for point in points if all(map(math.isfinite, point))]
+    if not finite:
+        return ""
+    firsts, seconds = zip(*finite, strict=True)
+    limits = min(firsts), max(firsts), min(seconds), max(seconds)
+    ends = (f"{across} {readable_number(limits[0])}", readable_number(limits[1]))
+    drawn = [_grid(*limits, ends)]
+    if diagonal:
+        low, high = max(limits[0], limits[2]), min(limits[1], limits[3])
+        (x1, y1), (x2, y2) = (_spot(one, one, *limits) for one in (low, high))
+        drawn.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>')
+    line = " ".join("{:.1f},{:.1f}".format(*_spot(*point, *limits)) for point in finite)
+    drawn.append(f'<polyline class="split-0" points="{line}"/>')
+    return _svg(_HEIGHT + 24, "".join(drawn))
+
+
+def _grid(first: float, last: float, low: float, high: float, ends: tuple[str, str]) -> str:
     """The lines of the lowest and the highest value, and what they and the ends stand for."""
     parts = []
     for value in dict.fromkeys((low, high)):
@@ -125,13 +145,15 @@ def _grid(first: int, last: int, low: float, high: float) -> str:
             f'<text x="{_AXIS - 6}" y="{y + 4:.1f}" text-anchor="end">'
             f"{escape(readable_number(value))}</text>"
         )
-    for x, anchor, text in ((_AXIS, "start", f"step {first:,}"), (_WIDTH, "end", f"{last:,}")):
-        parts.append(f'<text x="{x}" y="{_HEIGHT + 20}" text-anchor="{anchor}">{text}</text>')
+    for x, anchor, text in zip((_AXIS, _WIDTH), ("start", "end"), ends, strict=True):
+        parts.append(
+            f'<text x="{x}" y="{_HEIGHT + 20}" text-anchor="{anchor}">{escape(text)}</text>'
+        )
     return "".join(parts)
 
 
 def _spot(
-    step: int, value: float, first: int, last: int, low: float, high: float
+    step: float, value: float, first: float, last: float, low: float, high: float
 ) -> tuple[float, float]:
     """Where a value is in the chart; one that is alone is in the middle."""
     across = _place(step, first, last) / _WIDTH

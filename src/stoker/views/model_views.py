@@ -67,12 +67,17 @@ def training_view(artifact: Artifact) -> str:
 def evaluation_view(artifact: Artifact) -> str:
     """The metrics of each slice, with bars to compare them by, and what does not hold."""
     metrics, *failed = evaluation_tables(artifact, Detail())
-    scales = [_scale(column) for column in zip(*metrics.rows, strict=True)]
+    return "".join(map(table_view, [add_bars(metrics), *failed]))
+
+
+def add_bars(table: Table) -> Table:
+    """A table of numbers behind a first column, with bars to compare them by."""
+    scales = [_scale(column) for column in zip(*table.rows, strict=True)]
     rows = [
         [row[0], *(_bar(cell, scale) for cell, scale in zip(row[1:], scales[1:], strict=True))]
-        for row in metrics.rows
+        for row in table.rows
     ]
-    return "".join(map(table_view, [replace(metrics, rows=rows), *failed]))
+    return replace(table, rows=rows)
 
 
 def _scale(column: Sequence[str]) -> float:

@@ -1,26 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks find as `tfma.view` where TFMA is not installed: tables, and courses over time."""
+"""What notebooks find as `tfma.view` where TFMA is not installed: tables, curves, time series."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.errors import MissingPart
 from stoker.evaluation.slices import SliceKey, describe_slice, fits
 from stoker.stand_ins.tfma.constants import MODEL_CENTRIC_MODE
-from stoker.stand_ins.tfma.results import EvalResult, EvalResults, SlicedMetrics, Values
+from stoker.stand_ins.tfma.results import (
+    EvalResult,
+    EvalResults,
+    SlicedMetrics,
+    SlicedPlots,
+    Values,
+)
 from stoker.stand_ins.tfma.slicer import SingleSliceSpec
 from stoker.views.charts import curves_chart
 from stoker.views.markup import card, cards, frame, table_view
+from stoker.views.model_views import add_bars
+from stoker.views.plot_views import draw_plots
 from stoker.views.table import Table
 
 __all__ = [
     "EvalResult",
     "EvalResults",
     "MetricsTable",
+    "Plots",
     "SlicedMetrics",
+    "SlicedPlots",
     "TimeSeries",
+    "render_plot",
+    "render_slicing_attributions",
     "render_slicing_metrics",
     "render_time_series",
 ]
@@ -36,7 +48,7 @@ class MetricsTable:
         return "\n".join(self.table.lines())
 
     def _repr_html_(self) -> str:
-        return frame(table_view(self.table))
+        return frame(table_view(add_bars(self.table)))
 
 
 def render_slicing_metrics(
@@ -47,7 +59,7 @@ def render_slicing_metrics(
     event_handlers: Callable[..., Any] | None = None,  # noqa: ARG001
 ) -> MetricsTable:
     """The metrics of all examples, of the slices by a column, or of those that a spec means."""
-    spec = _as_message(slicing_spec, slicing_column)
+    spec = as_message(slicing_spec, slicing_column)
     found = {
         key: values
         for key, values in result.get_metrics_for_all_slices().items()
@@ -58,27 +70,18 @@ def render_slicing_metrics(
         raise ValueError(
             f"The evaluation has no such slices; it has those by {'; '.join(known) or 'nothing'}."
         )
-    return _make_table({describe_slice(key): values for key, values in found.items()})
+    rows = {describe_slice(key): values for key, values in found.items()}
+    return MetricsTable(make_table(rows))
 
 
-def render_all_slices(results: Mapping[str, EvalResult]) -> MetricsTable:
-    """The metrics of every slice of some evaluations, each row by slice and evaluation."""
-    return _make_table(
-        {
-            " · ".join(filter(None, (describe_slice(key), name))): values
-            for name, result in results.items()
-            for key, values in result.get_metrics_for_all_slices().items()
-        }
-    )
-
-
-def _make_table(found: Mapping[str, Values]) -> MetricsTable:
+def make_table(found: Mapping[str, Values]) -> Table:
+    """A row for each title, a column for each metric."""
     names = list(dict.fromkeys(name for values in found.values() for name in values))
     rows = [
         [title, *(_format_metric(values.get(name, {})) for name in names)]
         for title, values in found.items()
     ]
-    return MetricsTable(Table(columns=["slice", *names], rows=rows))
+    return Table(columns=["slice", *names], rows=rows)
 
 
 class TimeSeries(MetricsTable):
@@ -103,7 +106,7 @@ def render_time_series(
     display_full_path: bool = False,
 ) -> TimeSeries:
     """The metrics of one slice, by default of all examples, in each of several evaluations."""
-    spec = _as_message(slice_spec, None)
+    spec = as_message(slice_spec, None)
     rows, names = [], list[str]()
     for one in results.get_results():
         found = [
@@ -125,7 +128,8 @@ def render_time_series(
     )
 
 
-def _as_message(spec: SlicingSpec | SingleSliceSpec | None, column: str | None) -> SlicingSpec:
+def as_message(spec: SlicingSpec | SingleSliceSpec | None, column: str | None) -> SlicingSpec:
+    """The slices that are meant: by a spec, by a column, or all examples."""
     if isinstance(spec, SingleSliceSpec):
         return spec.as_message()
     return spec or SlicingSpec(feature_keys=[column] if column else [])
@@ -140,12 +144,44 @@ def _format_metric(value: dict[str, Any]) -> str:
     return f"{number:.6g}" if isinstance(number, float) else str(number or "")
 
 
-def __getattr__(name: str) -> Any:
-    """Plots and attributions are TFMA's."""
-    if not name.startswith("render_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+class Plots(MetricsTable):
+    """The plots of a slice: curves in a notebook, and some of their numbers as text."""
+
+    def __init__(self, table: Table, charts: Sequence[str]) -> None:
+        super().__init__(table)
+        self._charts = charts
+
+    def _repr_html_(self) -> str:
+        return frame(cards(self._charts) + table_view(self.table))
+
+
+def render_plot(
+    result: EvalResult,
+    slicing_spec: SlicingSpec | SingleSliceSpec | None = None,
+    output_name: str | None = None,
+    class_id: int | None = None,
+    top_k: int | None = None,
+    k: int | None = None,
+    label: str | None = None,
+) -> Plots:
+    """The plots of one slice, by default of all examples."""
+    if any(value is not None for value in (class_id, top_k, k, label)):
+        raise MissingPart(
+            "Plots of one class, or by a label, need TFMA: pip install 'stoker[evaluator]'."
+        )
+    spec = as_message(slicing_spec, None)
+    found = [one.plot for one in result.plots if fits(spec, one.slice)]
+    if len(found) != 1 or not (data := found[0].get(output_name or "", {}).get("")):
+        raise ValueError(
+            "There are no plots of such a slice. Name some in metrics_specs, such as "
+            "MetricConfig(class_name='ConfusionMatrixPlot'), and the slice in slicing_specs."
+        )
+    return Plots(*draw_plots(data))
+
+
+def render_slicing_attributions(*_: Any, **__: Any) -> None:
+    """Attributions are TFMA's."""
     raise MissingPart(
-        f"tfma.view.{name} needs TFMA, which is not installed; render_slicing_metrics gives a "
-        "table without it. Install it: pip install 'stoker[evaluator]'.",
-        name=name,
+        "tfma.view.render_slicing_attributions needs TFMA: pip install 'stoker[evaluator]'. "
+        "Stoker's own engine computes no attributions."
     )

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes of metrics: TFMA's own."""
+"""Metrics as objects."""
 
-from stoker.stand_ins.tfma.names import needs_tfma
-
-raise needs_tfma(__name__)
+from stoker.stand_ins.tfma.metrics import *
+from stoker.stand_ins.tfma.metrics import __getattr__

@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The views of standard artifacts."""
 
-from stoker.notebook.visualizations import register_standard_visualizations
+from stoker.notebook.visualizations import (
+    ExampleAnomaliesVisualization,
+    ExampleStatisticsVisualization,
+    ModelEvaluationVisualization,
+    SchemaVisualization,
+    register_standard_visualizations,
+)

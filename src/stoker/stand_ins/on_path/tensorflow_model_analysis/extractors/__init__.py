@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is taken out of examples: TFMA's own."""
+"""What is taken out of examples."""
 
-from stoker.stand_ins.tfma.names import needs_tfma
-
-raise needs_tfma(__name__)
+from stoker.models.extractors import *

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of Estimators, added after training: TFMA's own."""
+"""Metrics of Estimators, under older names."""
 
-from stoker.stand_ins.tfma.names import needs_tfma
-
-raise needs_tfma(__name__)
+from stoker.stand_ins.tfma.post_export_metrics import *
+from stoker.stand_ins.tfma.post_export_metrics import __getattr__

@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fairness Indicators by name: eval_config names them, and nothing is registered."""
+"""Fairness Indicators, under older names."""
+
+from stoker.stand_ins.tfma.post_export_metrics import fairness_indicators

@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views of Fairness Indicators."""
+"""Fairness Indicators in a notebook."""
+
+from tensorflow_model_analysis.addons.fairness.view import widget_view
