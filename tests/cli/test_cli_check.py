@@ -91,7 +91,7 @@ def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, sou
         ("import tensorflow as tf\nx = tf.contrib.learn", "stoker env create tf-1.15"),
         ("import tensorflow as tf\nx = tf.placeholder(tf.float32)", "stoker env create tf-1.15"),
         ("from tensorflow.contrib import layers", "stoker env create tf-1.15"),
-        ("import tensorflow_model_analysis as tfma\ntfma.extractors", "'stoker[evaluator]'"),
+        ("import tensorflow_model_analysis as tfma\ntfma.evaluators", "'stoker[evaluator]'"),
         ("import no_such_package.x", "pip install no-such-package"),
         ("from google.cloud import no_such", "pip install google-cloud-no-such"),
         ("from tfx.components import Trainer\nTrainer(module_file='nope.py')", "no file nope.py"),
