@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # `as` makes them names of this module for type checkers, too
     from stoker.dsl import Cond as Cond
     from stoker.dsl import ExecutionParameter as ExecutionParameter
     from stoker.dsl import ExecutorClassSpec as ExecutorClassSpec
+    from stoker.dsl import ForEach as ForEach
     from stoker.dsl import InputArtifact as InputArtifact
     from stoker.dsl import OutputArtifact as OutputArtifact
     from stoker.dsl import OutputDict as OutputDict
@@ -81,7 +82,7 @@ _HOMES = {
     "components.tuner.component": "TunerFnResult",
     "dsl": (
         "BaseComponent BaseExecutor Channel ChannelParameter ComponentSpec Cond "
-        "ExecutionParameter ExecutorClassSpec InputArtifact OutputArtifact OutputDict "
+        "ExecutionParameter ExecutorClassSpec ForEach InputArtifact OutputArtifact OutputDict "
         "Parameter Pipeline RuntimeParameter component logical_and logical_not logical_or "
         "union"
     ),

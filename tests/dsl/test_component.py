@@ -15,7 +15,10 @@ from stoker.dsl import (
     as_channel,
     union,
 )
+from stoker.dsl.executor import BaseDriver
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
+from stoker.errors import MissingPart
+from stoker.stand_ins.tfx.pipeline_options import NodeExecutionOptions
 
 
 class FitSpec(ComponentSpec):
@@ -120,3 +123,41 @@ def test_channels_of_one_type_can_be_read_as_one(examples):
 def test_a_name_is_used_once_in_a_table():
     with pytest.raises(ValueError, match="Twice has 'examples' twice"):
         type("TwiceSpec", (FitSpec,), {"OUTPUTS": FitSpec.INPUTS})
+
+
+def test_a_component_with_a_driver_of_its_own_says_what_to_do():
+    class Driver(BaseDriver): ...
+
+    class Driven(Fit):
+        DRIVER_CLASS = Driver
+
+    with pytest.raises(MissingPart) as raised:
+        Driven(examples=Channel(Examples), args=TrainArgs())
+
+    assert str(raised.value) == (
+        "Driven has the driver Driver, and there are no drivers here. Put what it does into the "
+        "executor's Do(), or into a step before."
+    )
+
+
+def test_what_orchestrators_are_told_is_kept_and_retries_count():
+    fit = Fit(examples=Channel(Examples), args=TrainArgs())
+
+    step = fit.with_platform_config("gpu").with_node_execution_options(
+        NodeExecutionOptions(max_execution_retries=2)
+    )
+
+    assert (step.platform_config, step.retries) == ("gpu", 2)
+
+
+def test_nodes_know_those_before_and_after_them_at_once():
+    first, second = (
+        Fit(examples=Channel(Examples), args=TrainArgs()).with_id(name)
+        for name in ("first", "second")
+    )
+
+    first.add_downstream_node(second)
+    assert (second.upstream_nodes, first.downstream_nodes) == ([first], [second])
+
+    second.remove_upstream_node(first)
+    assert (second.upstream_nodes, first.downstream_nodes) == ([], [])

@@ -7,7 +7,7 @@ from stoker.artifacts import Examples
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.components.trainer.component import Trainer
 from stoker.components.tuner.component import Tuner
-from stoker.dsl import Pipeline, RuntimeParameter, as_channel
+from stoker.dsl import RuntimeParameter, as_channel
 from stoker.runner.plan import plan_steps
 
 EXAMPLES = as_channel([Examples()])
@@ -23,7 +23,7 @@ def home(tmp_path, monkeypatch):
 
 
 def plan(node, **given):
-    return plan_steps(Pipeline("planned", "/root", components=[node]), given)[node.id]
+    return plan_steps([node], given)[node.id]
 
 
 def test_the_users_file_is_the_module_that_was_given_or_that_of_a_dotted_name(home):

@@ -11,9 +11,7 @@ NAMES = {
     "tfx.components.ExampleDiff": "previous_statistics",
     "tfx.components.DistributionValidator": "previous_statistics",
     "tfx.components.example_gen.component.QueryBasedExampleGen": "CsvExampleGen",
-    "tfx.v1.dsl.ForEach": "a Python loop",
     "tfx.v1.proto.ExampleDiffConfig": "previous_statistics",
-    "tfx.v1.dsl.placeholders.exec_property": "RuntimeParameter",
     "tfx.v1.dsl.components.BeamComponentParameter": "with_beam_pipeline_args",
     "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
     "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "ExecutorClassSpec",
@@ -52,7 +50,7 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
 @pytest.mark.parametrize(
     "statement",
     [
-        "from tfx.dsl.components.base import base_driver",
+        "from tfx.dsl.component.experimental import placeholders",
         "from tfx.examples.penguin import penguin_utils_base as base",
         "import tfx.examples.chicago_taxi_pipeline.taxi_utils",
         "from tfx.experimental.templates.taxi.models import features",

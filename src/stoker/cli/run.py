@@ -37,6 +37,12 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     metavar="NODE",
     help="Run this step even if nothing changed; may be given several times.",
 )
+@click.option(
+    "--done",
+    multiple=True,
+    metavar="NODE",
+    help="What this ManualNode asks of a person is done; may be given several times.",
+)
 @fresh_option
 @click.option(
     "--on",
@@ -54,6 +60,7 @@ def run(
     file: str,
     parameters: dict[str, str],
     force: tuple[str, ...],
+    done: tuple[str, ...],
     fresh: bool,
     where: str | None,
     address: str | None,
@@ -64,7 +71,7 @@ def run(
     ARGUMENTS that are not listed below are the file's own; put -- before those that are.
     """
     launcher = _launcher(where, address)
-    with intercept(parameters, force=force, fresh=fresh, launcher=launcher) as runs:
+    with intercept(parameters, force, fresh, done, launcher) as runs:
         return run_as_main(file, arguments, runs)
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Channels: the typed edges of a pipeline, from the step that writes to the steps that read."""
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from stoker.artifacts import Artifact
-from stoker.dsl.conditions import Placeholder
+from stoker.dsl.placeholders import ArtifactPlaceholder, Published
 
 if TYPE_CHECKING:
     from stoker.dsl.component import Node
@@ -35,6 +36,8 @@ class Channel:
         self.producer: Node | None = None
         self.producer_component_id = producer_component_id
         self.output_key = output_key
+        self.is_optional = False
+        """Whether the steps that read it run though it turns out to hold nothing."""
         self._artifacts = list(artifacts or ())
 
     def __repr__(self) -> str:
@@ -57,21 +60,33 @@ class Channel:
 
     @property
     def parts(self) -> "Sequence[Channel]":
-        """The channels that this one is made of: itself, unless it is a union."""
+        """The channels that this one is made of: itself, unless it is made of others."""
         return [self]
 
+    def read(self, published: Published) -> list[Artifact]:
+        """What it holds, now that the run has published something."""
+        return list(published(self))
+
     def as_optional(self) -> Self:
-        """This channel: an input that a step declares as optional may be empty anyway."""
-        return self
+        """The same channel for a step that is to run even if it turns out to hold nothing."""
+        optional = copy.copy(self)
+        optional.is_optional = True
+        return optional
 
     def no_trigger(self) -> Self:
         """This channel: a local run has no triggers."""
         return self
 
-    def future(self) -> Placeholder:
-        """What this channel will hold when the pipeline runs, for a condition to ask about."""
+    def trigger_by_property(self, *_: str) -> Self:
+        """This channel: a local run has no triggers."""
+        return self
+
+    def future(self) -> ArtifactPlaceholder:
+        """What this channel will hold when the pipeline runs, to ask about or to give to a step."""
         name = f"{self.producer.id}.outputs[{self.output_key!r}]" if self.producer else repr(self)
-        return Placeholder(name, self, list)
+        return ArtifactPlaceholder(
+            name, lambda facts: self.read(facts.published), (self,), self.type_name
+        )
 
 
 class UnionChannel(Channel):
@@ -88,6 +103,9 @@ class UnionChannel(Channel):
     @property
     def parts(self) -> Sequence[Channel]:  # noqa: D102
         return [part for channel in self.channels for part in channel.parts]
+
+    def read(self, published: Published) -> list[Artifact]:  # noqa: D102
+        return [artifact for channel in self.channels for artifact in channel.read(published)]
 
 
 def union(channels: Iterable[Channel]) -> UnionChannel:

@@ -19,7 +19,7 @@ A constructor with many arguments need not repeat them: `ComponentSpec.from_argu
 import json
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -29,10 +29,13 @@ from google.protobuf.message import Message
 from stoker.any_python.names import check_file_name
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
-from stoker.dsl.conditions import Placeholder, Published, conditions_here
-from stoker.dsl.executor import ExecutorClassSpec
-from stoker.dsl.parameters import RuntimeParameter, names_in, substitute
+from stoker.dsl.conditions import conditions_here
+from stoker.dsl.executor import BaseDriver, ExecutorClassSpec, parse_message
+from stoker.dsl.loops import check_in_loops, loops_here
+from stoker.dsl.parameters import RuntimeParameter, substitute
+from stoker.dsl.placeholders import Facts, NotYet, Placeholder, fill_in, is_open, placeholders_in
 from stoker.dsl.users_files import find_declaring_folder
+from stoker.errors import MissingPart
 from stoker.metadata.masking import mask_item
 from stoker.metadata.records import BaseType
 from stoker.task import Workers
@@ -179,9 +182,9 @@ class ComponentSpec:
         if isinstance(value, RuntimeParameter | Placeholder) or wanted is Any:
             return value
         if message := _message_class(wanted):
-            waits = isinstance(value, dict) and names_in(value)
+            waits = isinstance(value, dict) and is_open(value)
             return value if waits else self._encode_message(key, value, message)
-        if wanted is str and names_in(value):
+        if wanted is str and is_open(value):
             return value
         origin = typing.get_origin(wanted) or wanted
         if isinstance(origin, type) and not _is_a(value, origin):
@@ -212,22 +215,45 @@ class ComponentSpec:
 
     @property
     def placeholders(self) -> list[Placeholder]:
-        """The parameters whose values come from what other steps publish."""
-        return [one for one in self.exec_properties.values() if isinstance(one, Placeholder)]
+        """What stands in the parameters for values that are known only when the step runs."""
+        return [one for value in self.exec_properties.values() for one in placeholders_in(value)]
 
-    def values(self, given: dict[str, Any], published: Published | None = None) -> dict[str, Any]:
+    def values(self, given: dict[str, Any], facts: Facts | None = None) -> dict[str, Any]:
         """The parameters as plain JSON, with every RuntimeParameter replaced by its value.
 
-        Before the run has published anything, placeholders are left out.
+        As long as there are no facts, parameters that wait for them are left out. One that waits
+        for the execution to begin is its own text until then.
         """
         values = {}
         for key, value in self.exec_properties.items():
-            if not isinstance(value, Placeholder):
+            if not placeholders_in(value):
                 known = substitute(value, given)
-                values[key] = self._encode_late(key, known) if names_in(value) else known
-            elif published is not None:
-                values[key] = self._encode(key, value.value_in(published))
+                values[key] = self._encode_late(key, known) if is_open(value) else known
+        if facts is not None:
+            facts = replace(facts, parameters=self.decode(values))
+            for key in self.exec_properties.keys() - values.keys():
+                values[key] = self._fill_in(
+                    key, substitute(self.exec_properties[key], given), facts
+                )
         return values
+
+    def _fill_in(self, key: str, value: Any, facts: Facts) -> Any:
+        try:
+            known = fill_in(value, facts)
+        except NotYet:
+            return repr(value)
+        if known is None and self.PARAMETERS[key].optional:
+            return None
+        is_whole = isinstance(value, Placeholder)
+        return self._encode(key, known) if is_whole else self._encode_late(key, known)
+
+    def decode(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters with messages as such, for placeholders to read their fields."""
+        kinds = {key: _message_class(self.PARAMETERS[key].type) for key in values}
+        return {
+            key: parse_message(value, kind()) if (kind := kinds[key]) else value
+            for key, value in values.items()
+        }
 
     def _encode_late(self, key: str, value: Any) -> Any:
         """A value that had to wait for its RuntimeParameters."""
@@ -271,6 +297,10 @@ class Node:
     """What MLMD calls such steps."""
     has_older_names: bool = False
     """Whether it was given arguments that later editions of TFX dropped."""
+    retries: int | None = None
+    """How often to begin again after a failure; None leaves it to the launcher."""
+    within: tuple[str, ...] = ()
+    """The names of the pipelines that it is in, other than the one that is run."""
 
     def __init__(
         self,
@@ -287,6 +317,11 @@ class Node:
         self.downstream_nodes: list[Node] = []
         """The nodes whose `upstream_nodes` have this one; a Pipeline fills it in."""
         self.conditions = conditions_here()
+        self.loops = loops_here()
+        self.platform_config: Any = None
+        """What orchestrators of TFX's are told about the node; `runtime_info` reads it."""
+        self._execution_options: Any = None
+        check_in_loops((*self.inputs.values(), *self.asked_channels), kind)
         for key, channel in self.outputs.items():
             check_file_name(key, f"The key of an output of {kind}")
             channel.producer, channel.output_key = self, key
@@ -297,7 +332,7 @@ class Node:
     @property
     def id(self) -> str:
         """The node's name in the pipeline, and that of its folder."""
-        return self._id
+        return ".".join((*self.within, self._id))
 
     @id.setter
     def id(self, name: str) -> None:
@@ -326,10 +361,13 @@ class Node:
     def add_upstream_node(self, node: "Node") -> None:
         """Run this node after `node`, though no data flows between them."""
         self.waits_for.append(node)
+        if self not in node.downstream_nodes:
+            node.downstream_nodes.append(self)
 
     def add_upstream_nodes(self, nodes: Iterable["Node"]) -> None:
         """Run this node after all of `nodes`."""
-        self.waits_for.extend(nodes)
+        for node in nodes:
+            self.add_upstream_node(node)
 
     def add_downstream_node(self, node: "Node") -> None:
         """Run `node` after this node."""
@@ -340,21 +378,59 @@ class Node:
         for node in nodes:
             node.add_upstream_node(self)
 
+    def remove_upstream_node(self, node: "Node") -> None:
+        """Do not wait for `node` any more."""
+        self.waits_for.remove(node)
+        node.downstream_nodes.remove(self)
+
+    def remove_downstream_node(self, node: "Node") -> None:
+        """Do not let `node` wait for this node any more."""
+        node.remove_upstream_node(self)
+
+    @property
+    def node_execution_options(self) -> Any:
+        """How TFX's orchestrators are to run the node; of that, the retries count here too."""
+        return self._execution_options
+
+    @node_execution_options.setter
+    def node_execution_options(self, options: Any) -> None:
+        self._execution_options = options
+        if options.max_execution_retries is not None:
+            self.retries = options.max_execution_retries
+
+    def with_node_execution_options(self, node_execution_options: Any) -> Self:
+        """Run the node with these options."""
+        self.node_execution_options = node_execution_options
+        return self
+
+    def with_platform_config(self, config: Any) -> Self:
+        """Keep what orchestrators of TFX's are told; here `runtime_info` alone reads it."""
+        self.platform_config = config
+        return self
+
     @property
     def asked_channels(self) -> list[Channel]:
-        """The channels that are no inputs, and decide whether the node runs, or how."""
-        return [channel for condition in self.conditions for channel in condition.channels]
+        """The channels that are no inputs, and decide whether the node runs, or how often."""
+        asked = [one.channels for one in self.conditions] + [one.channels for one in self.loops]
+        return [channel for channels in asked for channel in channels]
+
+    @property
+    def producers(self) -> list["Node"]:
+        """The nodes that this one reads from, or asks about."""
+        channels = (*self.inputs.values(), *self.asked_channels)
+        parts = (part for channel in channels for part in channel.parts)
+        return list(dict.fromkeys(part.producer for part in parts if part.producer))
 
     @property
     def upstream_nodes(self) -> list["Node"]:
         """The nodes that this one reads from, asks about or waits for."""
-        producers = [
-            part.producer
-            for channel in (*self.inputs.values(), *self.asked_channels)
-            for part in channel.parts
-            if part.producer
-        ]
-        return list(dict.fromkeys([*producers, *self.waits_for]))
+        waits_for = [step for node in self.waits_for for step in node.steps]
+        return list(dict.fromkeys([*self.producers, *waits_for]))
+
+    @property
+    def steps(self) -> "list[Node]":
+        """What is run: the node itself, or the steps of a pipeline."""
+        return [self]
 
 
 class BaseComponent(Node):
@@ -362,12 +438,11 @@ class BaseComponent(Node):
 
     SPEC_CLASS: ClassVar[type[ComponentSpec]]
     EXECUTOR_SPEC: ClassVar[ExecutorClassSpec]
+    DRIVER_CLASS: ClassVar[type[BaseDriver]] = BaseDriver
     checks: tuple[str, ...] = ()
     """Executors that see what was written before it is published, in turn; each may refuse it."""
     workers: Workers | None = None
     """The processes that do the step together; None for one that does it alone."""
-    retries: int | None = None
-    """How often to begin again after a failure; None leaves it to the launcher."""
     PRELOAD: ClassVar[tuple[str, ...]] = ()
     """What a worker imports before it is needed, beyond what the user's code imports."""
     USES_TENSORFLOW: ClassVar[bool] = False
@@ -389,6 +464,11 @@ class BaseComponent(Node):
             raise ValueError(
                 f"{type(self).__name__} takes a {self.SPEC_CLASS.__name__}, got {spec!r}."
             )
+        if self.DRIVER_CLASS is not BaseDriver:
+            raise MissingPart(
+                f"{type(self).__name__} has the driver {self.DRIVER_CLASS.__name__}, and there are "
+                "no drivers here. Put what it does into the executor's Do(), or into a step before."
+            )
         executor_spec = custom_executor_spec or self.EXECUTOR_SPEC
         if not isinstance(executor_spec, ExecutorClassSpec):
             raise TypeError(
@@ -408,7 +488,8 @@ class BaseComponent(Node):
 
     @property
     def asked_channels(self) -> list[Channel]:  # noqa: D102
-        return [*super().asked_channels, *(one.channel for one in self.spec.placeholders)]
+        channels = (channel for one in self.spec.placeholders for channel in one.channels)
+        return [*super().asked_channels, *channels]
 
     def user_code(self, parameters: dict[str, Any]) -> UserCode | None:  # noqa: ARG002
         """What of the user's the step will load; None if the executor is one of ours."""
@@ -440,8 +521,4 @@ class BaseComponent(Node):
     def with_beam_pipeline_args(self, beam_pipeline_args: list[str]) -> Self:
         """Run this component's Beam pipelines, if it has any, with these flags."""
         self.beam_pipeline_args = list(beam_pipeline_args)
-        return self
-
-    def with_platform_config(self, config: Any) -> Self:  # noqa: ARG002
-        """Accepted for TFX's pipelines; only orchestrators that Stoker does not run on read it."""
         return self

@@ -85,6 +85,10 @@ class BaseExecutor(abc.ABC):
         return
 
 
+class BaseDriver:
+    """What prepares a step in TFX; here the runner does, for all of them."""
+
+
 class BaseBeamExecutor(BaseExecutor):
     """An executor that runs an Apache Beam pipeline."""
 

@@ -5,7 +5,8 @@ import json
 from typing import Any, ClassVar
 
 from stoker.dsl.component import BaseComponent, UserCode
-from stoker.dsl.parameters import RuntimeParameter, names_in
+from stoker.dsl.parameters import RuntimeParameter
+from stoker.dsl.placeholders import is_open
 
 __all__ = ["UserCodeComponent", "check_one_of", "config_as_json"]
 
@@ -49,8 +50,8 @@ def check_one_of(component: str, **given: Any) -> None:
 
 
 def config_as_json(component: str, config: dict[str, Any] | RuntimeParameter | None) -> Any:
-    """A custom_config as JSON text; RuntimeParameters in it have to get their values first."""
-    if names_in(config):
+    """A custom_config as JSON text; what in it is known later has to get its value first."""
+    if is_open(config):
         return config
     try:
         return json.dumps(config)

@@ -124,6 +124,11 @@ class InteractiveContext:
                     f"{component.id} reads from {one.id}, which has not been run in this context, "
                     f"or whose last run failed. Call context.run(…) on the {one.id} first."
                 )
+            if set(component.loops) & set(one.loops):
+                raise ValueError(
+                    f"{component.id} and {one.id} are in one `with ForEach(…):`, which a notebook "
+                    "cannot run step by step. Give each a block of its own, or run a pipeline."
+                )
             if one.id in before:
                 raise ValueError(
                     f"{component.id} reads from two components that are named {one.id!r}. Name one "

@@ -10,7 +10,8 @@ from stoker.any_python.modules import stop_loading_here
 from stoker.artifacts import ArtifactMap
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import names_in
-from stoker.dsl.pipeline import Pipeline
+from stoker.dsl.partial_run import PartialRun
+from stoker.dsl.pipeline import Pipeline, in_order
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
@@ -42,27 +43,35 @@ class LocalDagRunner:
     def run(
         self,
         pipeline: Pipeline,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | PartialRun | None = None,
         *,
         force: Collection[str] = (),
         fresh: bool = False,
+        done: Collection[str] = (),
+        run_options: PartialRun | None = None,
         **_: Any,
     ) -> Run:
         """Run every step of a pipeline.
 
         `parameters` are the values of its RuntimeParameters; the steps in `force` run even if
         nothing changed. With `fresh`, trainings and searches start from the beginning, whatever
-        a run that was stopped has left.
+        a run that was stopped has left. `done` are the ManualNodes whose work a person has done.
+        With `run_options`, which may be the second argument as in TFX, some of the steps are run.
         """
         stop_loading_here()
         if _interception.declared is not None:
             _interception.declared.append(pipeline)
             return Run(id="", pipeline_name=pipeline.pipeline_name, pipeline_root="", outputs={})
+        if isinstance(parameters, PartialRun):
+            parameters, run_options = None, parameters
+        partial = run_options or pipeline.run_options
         added = _interception.options
         options = RunOptions(
             parameters={**(parameters or {}), **added.parameters},
             force={*force, *added.force},
             fresh=fresh or added.fresh,
+            done={*done, *added.done},
+            choice=partial.choose(pipeline.steps) if partial else None,
         )
         try:
             with raise_on_sigterm():
@@ -106,10 +115,11 @@ def intercept(
     parameters: Mapping[str, Any],
     force: Collection[str] = (),
     fresh: bool = False,
+    done: Collection[str] = (),
     launcher: Launcher | None = None,
 ) -> Iterator[list[Run]]:
     """Take over the runs that are started inside: add to them, and keep their results."""
-    options = RunOptions(parameters=parameters, force=force, fresh=fresh)
+    options = RunOptions(parameters=parameters, force=force, fresh=fresh, done=done)
     with _replace_interception(_Interception(options=options, launcher=launcher)) as inside:
         yield inside.runs
 
@@ -159,27 +169,32 @@ def run_step(
         contextlib.closing(console),
         begin_run(pipeline, RunOptions(fresh=fresh), launcher, console, alone=node) as steps,
     ):
-        steps.published.update(before)
-        steps.skipped.update(skipped)
+        steps.rounds.published.update(before)
+        for node_id in skipped:
+            steps.rounds.skip_whole(node_id)
         steps.run(node)
-        (execution,) = steps.store.executions(run_id=steps.run_id)
-    return execution, steps.published[node.id]
+        *_, execution = steps.store.executions(run_id=steps.run_id)
+    return execution, steps.rounds.published[node.id]
 
 
 def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
     _check_names(pipeline, options)
     with contextlib.closing(launcher), contextlib.closing(Console()) as console:
         with begin_run(pipeline, options, launcher, console) as steps:
-            for node in pipeline.components:
-                _run_step(steps, node)
+            reused = steps.find_reusable(options.choice) if options.choice else {}
+            for node in pipeline.steps:
+                if node in reused:
+                    steps.reuse(node, reused[node])
+                elif not options.choice or node in options.choice.run:
+                    _run_step(steps, node)
         console.step(f"Run {steps.run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
-        for line in _list_outputs(steps.published):
+        for line in _list_outputs(steps.rounds.published):
             console.step(f"  {line}")
     return Run(
         id=steps.run_id,
         pipeline_name=pipeline.pipeline_name,
         pipeline_root=steps.root.path,
-        outputs=steps.published,
+        outputs=steps.rounds.published,
     )
 
 
@@ -198,16 +213,20 @@ def _list_outputs(published: Mapping[str, ArtifactMap]) -> Iterator[str]:
 
 
 def _check_names(pipeline: Pipeline, options: RunOptions) -> None:
-    values = [pipeline.pipeline_root, *(node.exec_properties for node in pipeline.components)]
+    in_order(
+        pipeline.components
+    )  # refuses one that is part of another, and was not given its inputs
+    values = [pipeline.pipeline_root, *(node.exec_properties for node in pipeline.steps)]
     known = set().union(*map(names_in, values))
     if unknown := sorted(set(options.parameters) - known):
         raise ValueError(
             f"The pipeline {pipeline.pipeline_name!r} has no runtime parameter {unknown[0]!r}; "
             f"it has {', '.join(sorted(known)) or 'none'}."
         )
-    nodes = [node.id for node in pipeline.components]
-    if unknown := sorted(set(options.force) - set(nodes)):
-        raise ValueError(
-            f"The pipeline {pipeline.pipeline_name!r} has no step {unknown[0]!r} to force; "
-            f"it has {', '.join(nodes)}."
-        )
+    nodes = [node.id for node in pipeline.steps]
+    for asked, what in ((options.force, "to force"), (options.done, "to be done")):
+        if unknown := sorted(set(asked) - set(nodes)):
+            raise ValueError(
+                f"The pipeline {pipeline.pipeline_name!r} has no step {unknown[0]!r} {what}; "
+                f"it has {', '.join(nodes)}."
+            )

@@ -3,14 +3,13 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from stoker.artifacts import STANDARD_TYPES
-from stoker.dsl.component import BaseComponent, UserCode
+from stoker.dsl.component import BaseComponent, Node, UserCode
 from stoker.dsl.executor import reference_to
-from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.users_files import find_users_path
 from stoker.errors import StokerError
 from stoker.launchers.interpreters.venvs import resolve as resolve_python
@@ -36,11 +35,11 @@ class StepPlan:
     needs: ProcessNeeds
 
 
-def plan_steps(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, StepPlan]:
+def plan_steps(steps: Iterable[Node], given: dict[str, Any]) -> dict[str, StepPlan]:
     """The plan of each step; where either Keras will do, it is that of another step."""
     plans = {
         node.id: plan_step(node, node.spec.values(given))
-        for node in pipeline.components
+        for node in steps
         if isinstance(node, BaseComponent)
     }
     keras = next((plan.needs.keras for plan in plans.values() if plan.needs.keras), None)

@@ -21,18 +21,27 @@ from stoker.any_python.notes import read_journals
 from stoker.any_python.streams import open_missing_streams
 from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.components.importer import Importer
+from stoker.components.manual_node import ManualNode
 from stoker.components.resolver import Resolver
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
-from stoker.dsl.conditions import Absent
 from stoker.dsl.parameters import substitute
+from stoker.dsl.partial_run import Choice
 from stoker.dsl.pipeline import Pipeline
+from stoker.dsl.placeholders import Absent, Facts, fill_in, placeholders_in
 from stoker.dsl.places import check_places
 from stoker.errors import StepFailed, StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.step_log import StepLog
 from stoker.metadata.masking import environment, find_secrets, mask_secrets
-from stoker.metadata.records import NUM_STEPS, RUN_STATE, ExecutionState, RunEnd
+from stoker.metadata.records import (
+    NUM_STEPS,
+    RUN_STATE,
+    SKIPPED,
+    Execution,
+    ExecutionState,
+    RunEnd,
+)
 from stoker.runner import cache
 from stoker.runner.before_work import check_before_work
 from stoker.runner.console import Console
@@ -41,6 +50,7 @@ from stoker.runner.endings import fold_frames
 from stoker.runner.given import Given, Notes
 from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
 from stoker.runner.recorder import ExecutionRecorder, add_note_if_unrecorded
+from stoker.runner.rounds import Round, Rounds
 from stoker.storage.file_digests import FileDigests
 from stoker.storage.files import remove_dir
 from stoker.storage.locks import hold_dir, hold_run_lock, is_locked
@@ -66,6 +76,15 @@ class RunOptions:
     """The steps that run even if nothing changed."""
     fresh: bool = False
     """Whether resumable steps start from the beginning."""
+    done: Collection[str] = ()
+    """The ManualNodes whose work a person has done."""
+    choice: Choice | None = None
+    """The steps that are run, of a partial run; None for all of them."""
+
+    def count_steps(self, pipeline: Pipeline) -> int:
+        """How many steps the run has, those among them that give earlier outputs."""
+        choice = self.choice
+        return len(choice.run) + len(choice.reuse) if choice else len(pipeline.steps)
 
 
 @contextlib.contextmanager
@@ -83,11 +102,13 @@ def begin_run(
     """
     open_missing_streams()
     given = dict(options.parameters)
-    check_places(pipeline.pipeline_root, pipeline.components, given)
-    root = Root(os.path.abspath(substitute(pipeline.pipeline_root, given)))
+    chosen = options.choice.run if options.choice else pipeline.steps
+    steps_to_run = [step for step in pipeline.steps if step in chosen]
+    check_places(pipeline.pipeline_root, steps_to_run, given)
+    root = Root(os.path.abspath(fill_in(substitute(pipeline.pipeline_root, given), Facts())))
     _check_writable(root, pipeline)
-    plans = plan_steps(pipeline, given)
-    check_before_work([alone] if alone else pipeline.components, plans)
+    plans = plan_steps(steps_to_run, given)
+    check_before_work([alone] if alone else steps_to_run, plans)
     config = pipeline.store_config(root.path)
     if not (pipeline.enable_cache and config.exists()):
         # First of all, since importing TensorFlow takes longer than all that comes before it.
@@ -125,7 +146,7 @@ def begin_run(
             properties={
                 "lock_file": root.run_lock(run_id),
                 "root": root.path,
-                NUM_STEPS: 1 if alone else len(pipeline.components),
+                NUM_STEPS: 1 if alone else options.count_steps(pipeline),
                 RUN_STATE: "running",
             },
         )
@@ -148,7 +169,7 @@ def _record_end(steps: "Steps") -> Iterator[None]:
 
 
 def _check_writable(root: Root, pipeline: Pipeline) -> None:
-    for folder in root.list_shared_dirs([node.id for node in pipeline.components]):
+    for folder in root.list_shared_dirs([node.id for node in pipeline.steps]):
         if os.stat(folder).st_uid != os.geteuid() and not os.access(folder, os.W_OK | os.X_OK):
             raise StokerError(
                 f"Cannot write to {folder}, which is another user's. To share the pipeline root, "
@@ -181,9 +202,11 @@ class Steps:
     plans: Mapping[str, StepPlan]
     import_paths: tuple[str, ...]
     digest: FileDigests
-    published: dict[str, ArtifactMap] = field(default_factory=dict)
-    skipped: set[str] = field(default_factory=set)
     alone: bool = False
+    rounds: Rounds = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rounds = Rounds(find_elsewhere=self._find_elsewhere)
 
     def keep_secret(self, *values: Any) -> None:
         """Let nothing that the run prints or records quote the secrets in these values."""
@@ -199,7 +222,27 @@ class Steps:
                 )
 
     def run(self, node: Node) -> None:
-        """Run one step and publish what it made, unless a condition says not to."""
+        """Run one step and publish what it made: in a loop, once for each item."""
+        rounds, why_not = self._list_rounds(node)
+        if not rounds:
+            self._skip(node, why_not)
+        for self.rounds.now in rounds:
+            self._run_once(node)
+        if self.rounds.is_skipped_whole(node, rounds):
+            self.rounds.skip_whole(node.id)
+
+    def _list_rounds(self, node: Node) -> tuple[list[Round], str]:
+        """The rounds of a step, and why there are none if so."""
+        try:
+            rounds = self.rounds.list_for(node)
+        except Absent as absent:
+            return [], str(absent)
+        if rounds:
+            return rounds, ""
+        sources = " and ".join(map(repr, node.loops[-1].channels))
+        return [], self._find_left_out_asked(node) or f"there is nothing in {sources}"
+
+    def _run_once(self, node: Node) -> None:
         if why_not := self._find_why_not(node):
             self._skip(node, why_not)
             return
@@ -208,6 +251,8 @@ class Steps:
                 self._import(node)
             case Resolver():
                 self._resolve(node)
+            case ManualNode():
+                self._wait_for_person(node)
             case BaseComponent():
                 self._run_component(node)
             case _:
@@ -215,37 +260,74 @@ class Steps:
 
     def _find_why_not(self, node: Node) -> str:
         """Why a step is not to be run: a condition is false, or its inputs were not made."""
-        for channel in node.asked_channels:
-            if left_out := self._find_left_out(channel):
-                return f"{left_out} was not run"
-        for condition in node.conditions:
-            try:
-                if not condition.holds(self._get_all):
-                    return f"its condition is false: {condition}"
-            except Absent as absent:
-                return str(absent)
-            except ValueError as error:
-                raise StepFailed(f"{node.id}: its condition cannot be judged: {error}") from error
-        for key, channel in node.inputs.items():
-            needed = isinstance(node, BaseComponent) and node.spec.INPUTS[key].required
-            if needed and (left_out := self._find_left_out(channel)) and not self._get_all(channel):
+        if left_out := self._find_left_out_asked(node):
+            return left_out
+        try:
+            inputs = self._read_inputs(node)
+            if false := self._find_false(node, self._gather_facts(node, inputs)):
+                return f"its condition is false: {false}"
+        except Absent as absent:
+            return str(absent)
+        for key, found in inputs.items():
+            left_out = self.rounds.find_left_out(node.inputs[key])
+            if left_out and not found and _is_required(node, key):
                 return f"its {key!r} comes from {left_out}, which was not run"
         return ""
 
-    def _find_left_out(self, channel: Channel) -> str:
-        """The step that should have filled a channel and was not run, if there is one."""
-        makers = [part.producer.id for part in channel.parts if part.producer]
-        return next((maker for maker in makers if maker in self.skipped), "")
+    def _find_false(self, node: Node, facts: Facts) -> str:
+        """A condition of a step that does not hold, if there is one."""
+        try:
+            return next((str(one) for one in node.conditions if not one.value_in(facts)), "")
+        except (ValueError, TypeError) as error:
+            raise StepFailed(f"{node.id}: its condition cannot be judged: {error}") from error
+
+    def _find_left_out_asked(self, node: Node) -> str:
+        makers = map(self.rounds.find_left_out, node.asked_channels)
+        return next((f"{maker} was not run" for maker in makers if maker), "")
 
     def _skip(self, node: Node, why_not: str) -> None:
         self._make_recorder(node).skip(why_not)
-        self.skipped.add(node.id)
-        self.published[node.id] = {}
-        self.console.step(f"{self._position}{node.id} not run: {why_not}")
+        self.rounds.skip(node)
+        self._report(node, f"not run: {why_not}")
 
-    @property
-    def _position(self) -> str:
-        return "" if self.alone else f"[{len(self.published)}/{len(self.pipeline.components)}] "
+    def _report(self, node: Node, text: str) -> None:
+        total = self.options.count_steps(self.pipeline)
+        position = "" if self.alone else f"[{len(self.rounds.published)}/{total}] "
+        self.console.step(f"{position}{node.id}{self.rounds.now.label} {text}")
+
+    def _gather_facts(
+        self,
+        node: Node,
+        inputs: ArtifactMap,
+        execution: ExecutionRecorder | None = None,
+        working_dir: str = "",
+    ) -> Facts:
+        """What is known about a step, for its conditions and placeholders."""
+        invocation: dict[str, Any] = {
+            "pipeline_info": {"id": self.pipeline.pipeline_name},
+            "pipeline_node": {"node_info": {"id": node.id, "type": {"name": node.type_name}}},
+            "pipeline_run_id": self.run_id,
+            "top_level_pipeline_run_id": self.run_id,
+            "input_dict": inputs,
+        }
+        if execution:
+            invocation |= {
+                "execution_id": execution.id,
+                "output_dict": execution.outputs,
+                "stateful_working_dir": working_dir,
+                "tmp_dir": self._tmp_dir(node),
+            }
+        return Facts(
+            published=self.rounds.find,
+            inputs=inputs,
+            outputs=execution.outputs if execution else None,
+            runtime_info={
+                "executor_spec": getattr(node, "executor_spec", None),
+                "platform_config": node.platform_config,
+                "pipeline_platform_config": self.pipeline.platform_config,
+            },
+            invocation=invocation,
+        )
 
     def _import(self, node: Importer) -> None:
         given = dict(self.options.parameters)
@@ -260,9 +342,62 @@ class Steps:
             else:
                 execution.adopt({node.output_key: [artifact]})
 
+    def _wait_for_person(self, node: ManualNode) -> None:
+        with self._record(node, {}, node.exec_properties):
+            if node.id in self.options.done:
+                return
+            self.console.step(f"{node.id} waits for you: {node.description}")
+            if sys.stdin and sys.stdin.isatty():
+                self.console.step('Type "yes" when it is done; anything else ends the run.')
+                if sys.stdin.readline().strip().lower() in ("y", "yes"):
+                    return
+            raise StepFailed(
+                f"{node.id} is not done: {node.description} Then run the pipeline with "
+                f"LocalDagRunner().run(pipeline, done=[{node.id!r}]) or stoker run --done "
+                f"{node.id}; with enable_cache=True, the steps before it are not run again."
+            )
+
+    def find_reusable(self, choice: Choice) -> dict[Node, list[Execution]]:
+        """The executions whose outputs the steps give that are left out of a partial run.
+
+        For each, those of the last run in which it ended well, or was not run because of a
+        condition; or of the run that was asked for.
+        """
+        found = {}
+        for node in choice.reuse:
+            executions = self.store.executions(
+                pipeline_name=self.pipeline.pipeline_name,
+                node_id=node.id,
+                run_id=choice.base_run_id,
+            )
+            past = [one for one in executions if one.standing in ("complete", "cached", SKIPPED)]
+            if not past:
+                where = f"run {choice.base_run_id}" if choice.base_run_id else "an earlier run"
+                raise StokerError(
+                    f"{node.id} is not part of this run, and {where} has no outputs of it to use. "
+                    f"Run the whole pipeline once, or from there on: from_nodes=[{node.id!r}]."
+                )
+            found[node] = [one for one in past if one.run_id == past[-1].run_id]
+        return found
+
+    def reuse(self, node: Node, executions: Sequence[Execution]) -> None:
+        """Publish again what earlier executions of a step have published."""
+        for number, execution in enumerate(executions):
+            place = (number,) if node.loops else ()
+            self.rounds.now = Round(loops=node.loops, place=place)
+            if execution.standing == SKIPPED:
+                self._skip(node, f"it was not run in run {execution.run_id}")
+                continue
+            why = {"cache_explanation": f"partial run: the outputs of execution {execution.id}"}
+            with self._record(node, {}, why, how="taken from an earlier run") as record:
+                record.reuse(self.store.outputs(execution.id))
+        if all(execution.standing == SKIPPED for execution in executions):
+            self.rounds.skip_whole(node.id)
+
     def _resolve(self, node: Resolver) -> None:
         candidates = {
-            key: self._find_candidates(node, channel) for key, channel in node.inputs.items()
+            key: self._find_in_store(channel, across_pipelines=node.across_pipelines)
+            for key, channel in node.inputs.items()
         }
         found = node.resolve(candidates, self.store)
         while damaged := {
@@ -281,18 +416,9 @@ class Steps:
         with self._record(node, {}, mask_secrets(node.exec_properties)) as execution:
             execution.refer_to(found)
 
-    def _find_candidates(self, node: Resolver, channel: Channel) -> list[Artifact]:
-        """What earlier runs have published for a Resolver's channel, oldest first."""
-        producer = channel.producer.id if channel.producer else channel.producer_component_id
-        return self.store.artifacts(
-            type_name=channel.type_name,
-            pipeline_name=None if node.across_pipelines else self.pipeline.pipeline_name,
-            node_id=None if node.across_pipelines else producer,
-            output_key=channel.output_key,
-        )
-
     def _run_component(self, node: BaseComponent) -> None:
-        inputs, plan = self._get_inputs(node), self._complete_plan(node)
+        inputs = self._get_inputs(node)
+        plan = self._complete_plan(node, self._gather_facts(node, inputs))
         parts: Mapping[str, str] = {}
         if self.pipeline.enable_cache or node.RESUMABLE:
             parts = cache.collect_parts(node, plan, inputs, self.digest)
@@ -312,15 +438,15 @@ class Steps:
         with self._hold_checkpoints(node, parts) as checkpoint_dir:
             self._launch(node, plan, inputs, properties, checkpoint_dir)
 
-    def _complete_plan(self, node: BaseComponent) -> StepPlan:
+    def _complete_plan(self, node: BaseComponent, facts: Facts) -> StepPlan:
         """A step's plan, with the parameters and the file that other steps have made by now."""
         plan = self.plans[node.id]
         waits_for_file = plan.user_file and not plan.code_files
         if not (node.spec.placeholders or waits_for_file):
             return plan
         try:
-            parameters = node.spec.values(dict(self.options.parameters), self._get_all)
-        except (Absent, TypeError) as error:
+            parameters = node.spec.values(dict(self.options.parameters), facts)
+        except (Absent, TypeError, ValueError) as error:
             raise StepFailed(f"{node.id}: a parameter has no value that fits: {error}") from error
         self.keep_secret(parameters)
         return replace(plan_step(node, parameters), needs=plan.needs)
@@ -397,7 +523,10 @@ class Steps:
         self._report_process(node, plan.needs)
         with self._record(node, inputs, properties, writes=True) as execution:
             refuse_damaged_inputs(node, inputs)
-            task = self._make_task(node, plan, inputs, execution, checkpoint_dir)
+            facts = self._gather_facts(node, inputs, execution, checkpoint_dir)
+            # The plan itself stays as it is: what waits for the execution is new in each.
+            ready = self._complete_plan(node, facts) if node.spec.placeholders else plan
+            task = self._make_task(node, ready, facts, execution, checkpoint_dir)
             outcome = self.launcher.launch(task, self.console)
             outputs = self._take_outputs(node, task, outcome)
             observed = read_journals(task.observed_dir)
@@ -463,11 +592,14 @@ class Steps:
         self,
         node: BaseComponent,
         plan: StepPlan,
-        inputs: ArtifactMap,
+        facts: Facts,
         execution: ExecutionRecorder,
         checkpoint_dir: str,
     ) -> Task:
         beam_pipeline_args = node.beam_pipeline_args or self.pipeline.beam_pipeline_args
+        if placeholders_in(beam_pipeline_args):
+            known = replace(facts, parameters=node.spec.decode(plan.parameters))
+            beam_pipeline_args = fill_in(beam_pipeline_args, known)
         return Task(
             pipeline_name=self.pipeline.pipeline_name,
             run_id=self.run_id,
@@ -475,7 +607,7 @@ class Steps:
             execution_id=execution.id,
             executor=node.executor_spec.class_path,
             user_file=plan.user_file,
-            inputs=inputs,
+            inputs=facts.inputs,
             outputs=execution.outputs,
             parameters=plan.parameters,
             artifact_classes=plan.artifact_classes,
@@ -502,7 +634,8 @@ class Steps:
         return "" if is_ours else os.path.join(checkpoint_dir or self._tmp_dir(node), _OBSERVED)
 
     def _tmp_dir(self, node: Node) -> str:
-        return os.path.join(self.root.tmp_dir(self.run_id), node.id)
+        name = "-".join((node.id, *map(str, self.rounds.now.place)))
+        return os.path.join(self.root.tmp_dir(self.run_id), name)
 
     def _report_process(self, node: Node, needs: ProcessNeeds) -> None:
         if needs.python:
@@ -512,7 +645,8 @@ class Steps:
 
     def _list_needs_from(self, node: Node) -> list[ProcessNeeds]:
         """What this step and those after it need."""
-        rest = self.pipeline.components[self.pipeline.components.index(node) :]
+        steps = self.pipeline.steps
+        rest = steps[steps.index(node) :]
         return [self.plans[one.id].needs for one in rest if one.id in self.plans]
 
     def _choose_log_file(self, node: BaseComponent, execution: ExecutionRecorder) -> str:
@@ -523,24 +657,38 @@ class Steps:
 
     def _get_inputs(self, node: BaseComponent) -> dict[str, list[Artifact]]:
         """What the steps before have published for each input."""
-        inputs = {}
-        for key, channel in node.inputs.items():
-            found = self._get_all(channel)
-            if not found and node.spec.INPUTS[key].required:
+        inputs = self._read_inputs(node)
+        for key, found in inputs.items():
+            if not found and _is_required(node, key):
+                channel = node.inputs[key]
                 raise StepFailed(
                     f"{node.id} needs {channel.type_name} for {key!r}, and there is none: "
                     f"{channel!r} is empty."
                 )
-            inputs[key] = found
         return inputs
 
-    def _get_all(self, channel: Channel) -> list[Artifact]:
-        return [one for part in channel.parts for one in self._get_artifacts(part)]
+    def _read_inputs(self, node: Node) -> dict[str, list[Artifact]]:
+        """What is there for each input; a Resolver looks for its own."""
+        channels = node.inputs if isinstance(node, BaseComponent) else {}
+        try:
+            return {key: channel.read(self.rounds.find) for key, channel in channels.items()}
+        except (ValueError, TypeError) as error:
+            raise StepFailed(f"{node.id}: its inputs cannot be chosen: {error}") from error
 
-    def _get_artifacts(self, channel: Channel) -> Sequence[Artifact]:
-        if channel.producer is None:
-            return [_copy_from_outside(artifact) for artifact in channel.get()]
-        return self.published[channel.producer.id].get(str(channel.output_key), [])
+    def _find_elsewhere(self, channel: Channel) -> list[Artifact]:
+        """What a channel holds that no step of this run fills: what it was given, or the store."""
+        given = [_copy_from_outside(artifact) for artifact in channel.get()]
+        return given or self._find_in_store(channel)
+
+    def _find_in_store(self, channel: Channel, *, across_pipelines: bool = False) -> list[Artifact]:
+        """What runs have published for a channel, oldest first."""
+        producer = channel.producer.id if channel.producer else channel.producer_component_id
+        return self.store.artifacts(
+            type_name=channel.type_name,
+            pipeline_name=None if across_pipelines else self.pipeline.pipeline_name,
+            node_id=None if across_pipelines else producer,
+            output_key=channel.output_key,
+        )
 
     def _make_recorder(self, node: Node) -> ExecutionRecorder:
         return ExecutionRecorder(
@@ -568,8 +716,15 @@ class Steps:
         execution.begin(inputs, properties, writes=writes)
         with execution.close_on_failure():
             yield execution
-        self.published[node.id] = execution.outputs
-        self.console.step(f"{self._position}{node.id} {how} in {time.monotonic() - started:.2f} s")
+        self.rounds.publish(node, execution.outputs)
+        self._report(node, f"{how} in {time.monotonic() - started:.2f} s")
+
+
+def _is_required(node: Node, key: str) -> bool:
+    """Whether a step cannot run without something for this input."""
+    if not isinstance(node, BaseComponent) or node.inputs[key].is_optional:
+        return False
+    return node.spec.INPUTS[key].required
 
 
 def _copy_from_outside(artifact: Artifact) -> Artifact:

@@ -18,8 +18,10 @@ Advice = Mapping[str, str]
 _VALIDATOR = (
     "Give ExampleValidator the statistics to compare with: previous_statistics, serving_statistics."
 )
-_FOR_EACH = "Make the steps in a Python loop, each with a name of its own: .with_id('trainer_1')."
-_PLACEHOLDERS = "Pass values with RuntimeParameter, or from one step to the next as outputs."
+_PLACEHOLDERS = (
+    "They are for containers. Elsewhere use those of tfx.dsl.placeholders: input, output, "
+    "exec_property, or channel.future()."
+)
 _CONTAINERS = (
     "Stoker runs Python executors, not containers: use ExecutorClassSpec(MyExecutor), whose Do() "
     "may start the container."
@@ -47,7 +49,6 @@ NAMES: Advice = {
     "ExecutionInfo": _DRIVERS,
     "ExecutorContainerSpec": _CONTAINERS,
     "FeatureComparator": _VALIDATOR,
-    "ForEach": _FOR_EACH,
     "PairedExampleSkew": _VALIDATOR,
     "PipelineDecorator": "Let the function return Pipeline(…, components=[…]) itself.",
     "PipelineInfo": _DRIVERS,
@@ -61,23 +62,13 @@ NAMES: Advice = {
     "mysql_metadata_connection_config": _MYSQL,
     "run_state_pb2": _STATES,
 }
-PLACEHOLDERS: Advice = dict.fromkeys(
-    [
-        *("environment_variable", "exec_property", "execution_invocation", "input", "join"),
-        *("make_list", "make_proto", "output", "runtime_info"),
-    ],
-    _PLACEHOLDERS,
-)
-"""Apart from the others, since some are everyday words."""
 MODULES: Advice = {
-    "tfx.components.base.base_driver": _DRIVERS,
     "tfx.components.example_gen.base_example_gen_executor": _OWN_EXAMPLE_GEN,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
     "tfx.components.example_gen.utils": _OWN_EXAMPLE_GEN,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
-    "tfx.dsl.components.base.base_driver": _DRIVERS,
     "tfx.examples": _EXAMPLES,
     "tfx.experimental": _TEMPLATES,
     "tfx.proto.distribution_validator_pb2": _VALIDATOR,

@@ -2,13 +2,33 @@
 """What TFX's pipelines say about themselves, and a local run has no use for."""
 
 import enum
+from dataclasses import dataclass
 
 
-class ExecutionMode(enum.Enum):
-    """Whether a pipeline ends: here it always does."""
+class TriggerStrategy(enum.IntEnum):
+    """When a node may start: here when all before it have ended well, or were not run."""
 
-    SYNC = 1
-    ASYNC = 2
+    TRIGGER_STRATEGY_UNSPECIFIED = 0
+    ALL_UPSTREAM_NODES_SUCCEEDED = 1
+    ALL_UPSTREAM_NODES_COMPLETED = 2
+    LAZILY_ALL_UPSTREAM_NODES_SUCCEEDED = 3
+    LAZILY_ALL_UPSTREAM_NODES_COMPLETED = 4
+
+
+@dataclass
+class NodeExecutionOptions:
+    """How a node is run; of this, a local run heeds `max_execution_retries`."""
+
+    trigger_strategy: TriggerStrategy = TriggerStrategy.ALL_UPSTREAM_NODES_SUCCEEDED
+    success_optional: bool = False
+    max_execution_retries: int | None = None
+    execution_timeout_sec: int = 0
+    reset_stateful_working_dir: bool = False
+    lifetime_start: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_execution_retries is not None:
+            self.max_execution_retries = max(self.max_execution_retries, 0)
 
 
 class SystemExecution:

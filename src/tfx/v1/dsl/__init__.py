@@ -5,8 +5,17 @@ from stoker.artifacts import Artifact
 from stoker.stand_ins.tfx.missing import find_part
 from stoker.components.importer import Importer
 from stoker.components.resolver import Resolver
-from stoker.dsl import Channel, Cond, Pipeline, RuntimeParameter, union
-from stoker.stand_ins.tfx.pipeline_options import ExecutionMode
+from stoker.components.manual_node import ManualNode
+from stoker.dsl import (
+    Channel,
+    Cond,
+    ExecutionMode,
+    ForEach,
+    Pipeline,
+    PipelineInputs,
+    RuntimeParameter,
+    union,
+)
 from tfx.v1.dsl import components, experimental, io, placeholders, standard_annotations
 
 __getattr__ = find_part(__name__)
