@@ -494,6 +494,9 @@ class DataView(Artifact):
     """How records that are not tf.Examples are decoded."""
 
 
+_IS_NULL = "__is_null__"
+
+
 class ValueArtifact(Artifact, abc.ABC):
     """An artifact that is one value; its URI is a file that holds it."""
 
@@ -507,13 +510,23 @@ class ValueArtifact(Artifact, abc.ABC):
     def decode(self, data: bytes) -> Any:
         """The value that `data` stands for."""
 
+    @property
+    def is_null(self) -> bool:
+        """Whether None was written."""
+        return bool(self.custom_properties.get(_IS_NULL))
+
     def read(self) -> Any:
-        """The value in the file."""
+        """The value in the file, or None if that was written."""
+        if self.is_null:
+            return None
         return self.decode(Path(self.uri).read_bytes())
 
     def write(self, value: Any) -> None:
-        """Put `value` into the file."""
-        data = self.encode(value)
+        """Put `value` into the file; that it is None is told by a property, as in TFX."""
+        self.custom_properties.pop(_IS_NULL, None)
+        if value is None:
+            self.custom_properties[_IS_NULL] = 1
+        data = b"" if value is None else self.encode(value)
         Path(self.uri).parent.mkdir(parents=True, exist_ok=True)
         Path(self.uri).write_bytes(data.encode() if isinstance(data, str) else data)
 

@@ -1,8 +1,8 @@
-from typing import Optional, TypedDict
+from typing import List, NamedTuple, Optional, TypedDict  # noqa: UP035
 
 import pytest
 
-from stoker.artifacts import Examples, Float, Integer, Model
+from stoker.artifacts import Examples, Float, Integer, JsonValue, Model, String
 from stoker.dsl import (
     Channel,
     InputArtifact,
@@ -73,7 +73,8 @@ def test_a_parameter_may_be_given_at_run_time():
 
 def test_the_function_gets_artifacts_values_and_parameters(tmp_path):
     passed = artifact(Integer, tmp_path / "passed")
-    outputs = {"report": [artifact(Examples, tmp_path)], "passed": [passed], "reason": [None]}
+    reason = artifact(String, tmp_path / "reason")
+    outputs = {"report": [artifact(Examples, tmp_path)], "passed": [passed], "reason": [reason]}
     inputs = {
         "model": [artifact(Model, tmp_path)],
         "rows": [artifact(Integer, tmp_path / "rows", 8)],
@@ -111,3 +112,62 @@ def test_a_function_inside_a_function_is_refused():
 def test_steps_are_made_with_keyword_arguments():
     with pytest.raises(ValueError, match="keyword arguments only"):
         score(Channel(Model))
+
+
+class Scored(NamedTuple):
+    accuracy: float
+    notes: dict | list
+
+
+@component
+def name_scores(models: InputArtifact[List[Model]], limit: Optional[int] = None) -> Scored:  # noqa: UP006, UP045
+    return Scored(accuracy=len(models) / 2, notes=[limit])
+
+
+def test_all_artifacts_of_a_channel_come_as_a_list_and_a_named_tuple_says_what_is_returned(
+    tmp_path,
+):
+    outputs = {
+        "accuracy": [artifact(Float, tmp_path / "accuracy")],
+        "notes": [artifact(JsonValue, tmp_path / "notes")],
+    }
+
+    step = name_scores(models=Channel(Model))
+    FunctionExecutor(name_scores).Do({"models": [Model(), Model()]}, outputs, {})
+
+    assert step.outputs["notes"].type is JsonValue
+    assert outputs["accuracy"][0].read() == 1.0
+    assert outputs["notes"][0].read() == [None]
+
+
+def test_a_test_calls_the_function_itself():
+    assert typed.test_call(count=2) == {"accuracy": 0.5, "note": None}
+    assert typed.test_call() == {"accuracy": 0.75, "note": None}
+    assert typed.SPEC_CLASS.OUTPUTS["accuracy"].type is Float
+
+
+def test_none_is_a_value_that_the_next_step_reads(tmp_path):
+    note = artifact(String, tmp_path / "note")
+    outputs = {"accuracy": [artifact(Float, tmp_path / "accuracy")], "note": [note]}
+
+    FunctionExecutor(typed).Do({}, outputs, {"count": 1})
+
+    assert note.read() is None
+    assert String.from_dict(note.to_dict()).value is None
+    note.write("")
+    assert note.read() == ""
+
+
+def test_an_artifact_is_not_returned():
+    def bad() -> OutputDict(model=Model): ...
+
+    bad.__qualname__ = "bad"
+    with pytest.raises(ValueError, match=r"write it as an argument, model: OutputArtifact\[…\]"):
+        component(bad)
+
+
+def test_a_channel_of_another_type_is_refused_when_the_step_is_made():
+    with pytest.raises(TypeError, match=r"score: 'model' takes Model, got Channel\(Examples\)"):
+        score(model=Channel(Examples), rows=1)
+    with pytest.raises(TypeError, match=r"score: 'rows' takes Integer, got Channel\(Float\)"):
+        score(model=Channel(Model), rows=Channel(Float))

@@ -32,6 +32,7 @@ from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, ChannelParameter, ComponentSpec, ExecutionParameter
 from stoker.dsl.executor import Artifacts, BaseExecutor, ExecutorClassSpec, reference_to
 from stoker.dsl.parameters import RuntimeParameter
+from stoker.dsl.placeholders import Placeholder
 
 __all__ = [
     "FunctionComponent",
@@ -94,6 +95,8 @@ class _Signature:
     """A function's table: which arguments are what, and which values it returns."""
 
     inputs: dict[str, type[Artifact]]
+    lists: frozenset[str]
+    """The inputs that are all artifacts of a channel, and not the only one."""
     values: dict[str, type[ValueArtifact]]
     outputs: dict[str, type[Artifact]]
     parameters: dict[str, Any]
@@ -112,8 +115,25 @@ def _without_none(annotation: Any) -> tuple[Any, bool]:
 
 
 def _value_type(annotation: Any) -> type[ValueArtifact] | None:
+    """The artifact of a value; of several types together, such as `dict | list`, it is JSON."""
     bare, _ = _without_none(annotation)
+    if typing.get_origin(bare) in (typing.Union, types.UnionType):
+        kinds = {_value_type(one) for one in typing.get_args(bare) if one is not type(None)}
+        return None if kinds & {None, Bytes} else JsonValue
     return _VALUE_TYPES.get(typing.get_origin(bare) or bare)
+
+
+def _is_artifact(kind: Any) -> bool:
+    bare = kind.type if isinstance(kind, _Annotation) else kind
+    return isinstance(bare, type) and issubclass(bare, Artifact)
+
+
+def _is_named_tuple(annotation: Any) -> bool:
+    return (
+        isinstance(annotation, type)
+        and issubclass(annotation, tuple)
+        and (hasattr(annotation, "_fields"))
+    )
 
 
 def _artifact_of(where: str, kind: Any) -> type[Artifact]:
@@ -125,6 +145,7 @@ def _artifact_of(where: str, kind: Any) -> type[Artifact]:
 def _read_signature(function: Callable[..., Any]) -> _Signature:
     hints = inspect.get_annotations(function, eval_str=True)
     inputs, outputs, parameters, values, defaults = {}, {}, {}, {}, {}
+    lists = set()
     for name, argument in inspect.signature(function).parameters.items():
         where = f"@component {function.__name__}: {name!r}"
         if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD) or name not in hints:
@@ -136,6 +157,9 @@ def _read_signature(function: Callable[..., Any]) -> _Signature:
             defaults[name] = argument.default
         annotation, _ = _without_none(hints[name])
         match annotation:
+            case _Annotation("InputArtifact", kind) if typing.get_origin(kind) is list:
+                inputs[name] = _artifact_of(where, *typing.get_args(kind))
+                lists.add(name)
             case _Annotation("InputArtifact", kind):
                 inputs[name] = _artifact_of(where, kind)
             case _Annotation("OutputArtifact", kind):
@@ -147,7 +171,9 @@ def _read_signature(function: Callable[..., Any]) -> _Signature:
             case _:
                 raise ValueError(f"{where} has an annotation that is no input: {annotation!r}.")
     returns, may_be_none = _read_returns(function, hints.get("return"))
-    return _Signature(inputs, values, outputs, parameters, defaults, returns, may_be_none)
+    return _Signature(
+        inputs, frozenset(lists), values, outputs, parameters, defaults, returns, may_be_none
+    )
 
 
 def _read_returns(
@@ -155,14 +181,19 @@ def _read_returns(
 ) -> tuple[dict[str, type[ValueArtifact]], frozenset[str]]:
     if annotation in (None, type(None)):
         return {}, frozenset()
-    if not typing.is_typeddict(annotation):
+    if not (typing.is_typeddict(annotation) or _is_named_tuple(annotation)):
         raise ValueError(
             f"@component {function.__name__} returns {annotation!r}; "
-            "write -> OutputDict(name=type, …) or a TypedDict, or None."
+            "write -> OutputDict(name=type, …), a TypedDict or a NamedTuple, or None."
         )
     kinds, returns = typing.get_type_hints(annotation), {}
     for name, kind in kinds.items():
         value_type = _value_type(kind)
+        if value_type is None and _is_artifact(kind):
+            raise ValueError(
+                f"@component {function.__name__}: {name!r} is an artifact, which is no value to "
+                f"return: write it as an argument, {name}: OutputArtifact[…]."
+            )
         if value_type is None:
             raise ValueError(f"@component {function.__name__}: cannot return {name!r}: {kind!r}.")
         returns[name] = value_type
@@ -184,16 +215,28 @@ class FunctionExecutor(BaseExecutor):
         """Call the function with artifacts, values and parameters, and keep what it returns."""
         signature = self._component.signature
         arguments: dict[str, Any] = {**signature.defaults, **exec_properties}
-        for name in signature.inputs:
-            if input_dict.get(name):
-                arguments[name] = input_dict[name][0]
-        for name in signature.values:
-            if input_dict.get(name):
-                arguments[name] = typing.cast("ValueArtifact", input_dict[name][0]).read()
+        for name in (*signature.inputs, *signature.values):
+            found = input_dict.get(name)
+            if name in signature.lists:
+                arguments[name] = list(found or ())
+            elif found:
+                arguments[name] = self._read(name, found)
         for name in signature.outputs:
             arguments[name] = output_dict[name][0]
         returned = self._component.function(**arguments)
-        self._keep(returned, output_dict)
+        is_tuple = isinstance(returned, tuple) and hasattr(returned, "_asdict")
+        self._keep(returned._asdict() if is_tuple else returned, output_dict)
+
+    def _read(self, name: str, found: list[Artifact]) -> Any:
+        """The artifact of an input, or what it holds."""
+        if len(found) > 1:
+            raise ValueError(
+                f"@component {self._component.function.__name__}: {name!r} got {len(found)} "
+                f"artifacts. For all of them, write {name}: InputArtifact[list[…]]; to go through "
+                "them, make the step inside `with ForEach(…) as each:`."
+            )
+        is_value = name in self._component.signature.values
+        return typing.cast("ValueArtifact", found[0]).read() if is_value else found[0]
 
     def _keep(self, returned: Any, output_dict: Artifacts) -> None:
         signature, name = self._component.signature, self._component.function.__name__
@@ -206,9 +249,9 @@ class FunctionExecutor(BaseExecutor):
             )
         for key in signature.returns:
             value = returned.get(key)
-            if value is not None:
+            if value is not None or key in signature.may_be_none:
                 typing.cast("ValueArtifact", output_dict[key][0]).write(value)
-            elif key not in signature.may_be_none:
+            else:
                 raise ValueError(
                     f"@component {name} did not return {key!r}; if it may be missing, "
                     f"annotate it with Optional[…]."
@@ -236,6 +279,17 @@ class FunctionComponent:
                 f"{self.__name__}() takes keyword arguments only, so that a pipeline reads well."
             )
         return self._class(**given)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the step's class has: SPEC_CLASS, EXECUTOR_SPEC."""
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._class, name)
+
+    @property
+    def test_call(self) -> Callable[..., Any]:
+        """The function itself, for a test that calls it without a pipeline."""
+        return self.function
 
 
 def _make_component_class(made_of: FunctionComponent) -> type[BaseComponent]:
@@ -285,7 +339,8 @@ def _move_to_parameters(
     """The table of a step some of whose inputs are given as plain values instead of channels."""
     moved = {
         name: ExecutionParameter(
-            type=Any if isinstance(value, RuntimeParameter) else type(value), optional=True
+            type=Any if isinstance(value, RuntimeParameter | Placeholder) else type(value),
+            optional=True,
         )
         for name, value in plain.items()
     }

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from stoker.artifacts import Artifact, ArtifactMap, PropertyValue
+from stoker.artifacts import Artifact, ArtifactMap, PropertyValue, ValueArtifact
 from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters.finding import inspect_python
 from stoker.metadata.records import Execution
@@ -190,7 +190,9 @@ def _collect_code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests
 
 def _describe_content(artifact: Artifact) -> list[Any]:
     digest = artifact.custom_properties.get("content_digest") or describe(artifact.uri).digest
-    return [artifact.type_name, digest, artifact.properties]
+    known = [artifact.type_name, digest, artifact.properties]
+    is_null = isinstance(artifact, ValueArtifact) and artifact.is_null  # its file is just empty
+    return [*known, None] if is_null else known
 
 
 def _read_texts(value: PropertyValue) -> dict[str, str]:
