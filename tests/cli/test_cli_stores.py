@@ -17,6 +17,11 @@ def test_the_store_is_found(stoker, run, words):
     assert [one["run"] for one in stoker("runs", "--json", *words).record] == [run.id]
 
 
+def test_a_store_is_found_by_the_name_that_notebooks_of_tfx_give_it(stoker, run, root):
+    (root / "metadata.db").rename(root / "metadata.sqlite")
+    assert [one["run"] for one in stoker("runs", "--json").record] == [run.id]
+
+
 def test_a_store_may_be_named_by_its_url(stoker, run, root):
     result = stoker("runs", "--json", "--store", f"sqlite:///{root}/metadata.db")
     assert result.record[0]["run"] == run.id

@@ -64,3 +64,16 @@ def test_each_keras_loads_the_models_of_the_other(run_python, tmp_path):
                 raise AssertionError(path)
         """
     )
+
+
+@pytest.mark.parametrize("package", ["tfx", "tensorflow_model_analysis"])
+def test_a_notebook_that_imports_one_of_these_loads_either(run_python, package):
+    run_python(
+        f"""
+        import sys
+        import {package}
+
+        assert "stoker.stand_ins.provide" in sys.modules
+        assert "tensorflow" not in sys.modules
+        """
+    )

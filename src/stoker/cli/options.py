@@ -15,7 +15,8 @@ import click
 from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
 from stoker.metadata.store import Store
 
-_FILE = "metadata.db"
+_FILES = ("metadata.db", "metadata.sqlite")
+"""What stores are called: by Stoker and most pipelines, and by TFX's notebooks."""
 _DEPTHS = ("", "*", "*/*", "*/*/*")
 
 fresh_option = click.option(
@@ -73,7 +74,7 @@ def find_store(root: str, place: str | None) -> StoreConfig:
     found = [place] if place else _stores_below(root)
     if not found:
         raise click.UsageError(
-            f"There is no {_FILE} in {os.path.abspath(root)} or below it. Run a pipeline first, or "
+            f"There is no {_FILES[0]} in {os.path.abspath(root)} or below it. Run a pipeline, "
             "name its folder with --root DIR, or its store with --store FILE."
         )
     if len(found) > 1:
@@ -85,7 +86,7 @@ def find_store(root: str, place: str | None) -> StoreConfig:
 def _stores_below(root: str) -> list[str]:
     """The stores nearest to `root`; what lies deeper belongs to one of them, or to others."""
     for depth in _DEPTHS:
-        pattern = os.path.join(glob.escape(root), depth, _FILE)
-        if found := sorted(map(os.path.normpath, glob.glob(pattern))):
+        patterns = [os.path.join(glob.escape(root), depth, name) for name in _FILES]
+        if found := sorted(os.path.normpath(path) for one in patterns for path in glob.glob(one)):
             return found
     return []
