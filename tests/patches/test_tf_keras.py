@@ -107,3 +107,70 @@ def test_with_keras_3_tf_keras_is_keras_3_and_the_old_one_is_not_loaded(run_pyth
         assert "tf_keras" not in sys.modules
         """
     )
+
+
+@pytest.mark.tf
+def test_what_modules_of_2_4_to_2_12_wrote_works_or_says_what_to_do(run_python):
+    run_python(
+        """
+        from stoker.errors import MissingPart
+        from stoker.patches.tf_keras import alias_keras, prepare_keras
+        from stoker.task import ProcessNeeds
+
+        prepare_keras(ProcessNeeds(tensorflow=True, keras=2))
+        import tensorflow as tf
+        alias_keras()
+        alias_keras()
+
+        # A rate that was given is the rate, and falls as it did.
+        assert float(tf.keras.optimizers.Adam(lr=0.5).learning_rate) == 0.5
+        sgd = tf.keras.optimizers.SGD(0.5, decay=1.0, momentum=0.9)
+        x = tf.Variable(1.0)
+        rates = []
+        for _ in range(3):
+            sgd.apply_gradients([(tf.constant(0.0), x)])
+            rates.append(round(float(sgd.learning_rate), 4))
+        assert rates == [0.5, 0.25, 0.1667], rates
+        assert tf.keras.optimizers.deserialize(
+            tf.keras.optimizers.serialize(tf.keras.optimizers.Adam(lr=0.5))
+        ).learning_rate == 0.5
+
+        # Names that moved.
+        from tensorflow.keras.mixed_precision import experimental as mixed_precision
+        import tensorflow.keras.mixed_precision.experimental
+        mixed_precision.set_policy("float32")
+        assert tf.keras.mixed_precision.experimental.global_policy().name == "float32"
+        from keras.layers.core import Dense, Dropout, Flatten
+        from keras.layers.recurrent import LSTM
+        from keras.layers.normalization import BatchNormalization
+        from keras.layers.normalization.batch_normalization import BatchNormalization
+        from keras.optimizer_v2.adam import Adam
+        from keras.layers.embeddings import Embedding
+        from keras.layers.merge import concatenate
+        import keras.layers.experimental.preprocessing
+        from tensorflow.keras.layers.experimental import preprocessing
+        from tensorflow.keras.preprocessing.text import Tokenizer
+        from tensorflow.keras.experimental import WideDeepModel
+        from tensorflow.keras.optimizers.legacy import SGD
+        from tensorflow.keras.optimizers.schedules import ExponentialDecay
+        import kerastuner
+        from kerastuner.tuners import RandomSearch
+        assert LSTM is tf.keras.layers.LSTM and Dense is tf.keras.layers.Dense
+
+        # Names that no version has any more.
+        for statement in (
+            "from tensorflow.keras.wrappers.scikit_learn import KerasClassifier",
+            "from keras.wrappers.scikit_learn import KerasRegressor",
+            "tf.keras.wrappers.scikit_learn.KerasClassifier",
+            "tf.keras.layers.experimental.preprocessing.CategoryCrossing",
+            "tf.keras.experimental.PeepholeLSTMCell",
+        ):
+            try:
+                exec(statement)
+            except MissingPart as missing:
+                assert "left Keras. " in str(missing)
+            else:
+                raise AssertionError(statement)
+        assert not hasattr(tf.keras.wrappers, "nope")
+        """
+    )

@@ -14,10 +14,10 @@ import contextlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 Change = Callable[[ModuleType], object]
@@ -46,12 +46,16 @@ def after_import(name: str, change: Change) -> None:
     _install_finder()
 
 
-def import_as(name: str, real_names: Sequence[str]) -> None:
+def import_as(
+    name: str, real_names: Sequence[str], moved: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Let a name, and every module below it, mean the real ones, now and in later imports.
 
-    What is not below the first of the real names is looked for below the others.
+    What is not below the first of the real names is looked for below the others; `moved` says of
+    some where they are below the first.
     """
     _finder.real_names[name] = real_names
+    _finder.moved[name] = moved
     real_name = real_names[0]
     for loaded in [one for one in sys.modules if one.partition(".")[0] == name]:
         del sys.modules[loaded]
@@ -66,12 +70,14 @@ class _Finder(MetaPathFinder):
     def __init__(self) -> None:
         self.changes: dict[str, list[Change]] = {}
         self.real_names: dict[str, Sequence[str]] = {}
+        self.moved: dict[str, Mapping[str, str]] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         top, _, below = fullname.partition(".")
         if top in self.real_names:
+            below = self.moved[top].get(below, below)
             reals = (f"{real_name}.{below}".rstrip(".") for real_name in self.real_names[top])
             return next(filter(None, (_find_alias(fullname, real) for real in reals)), None)
         if fullname not in self.changes:

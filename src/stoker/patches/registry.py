@@ -148,6 +148,12 @@ PATCHES = {
         why="modules mix keras and tf.keras, and want the same classes",
         tried="2.21",
     ),
+    "tf-keras-older": Patch(
+        library="tf-keras",
+        what="lr, decay and names of 2.4 to 2.12 work again",
+        why="modules of that time would train with another rate, or fail to import",
+        tried="2.21",
+    ),
     "tf-keras-fit": Patch(
         library="tf-keras",
         what="fit gets callbacks",

@@ -15,6 +15,7 @@ from typing import Any
 from stoker.patches.changes import import_as, replace
 from stoker.patches.fit import FitLoop, Start, catch_loop
 from stoker.patches.registry import PATCHES
+from stoker.patches.tf_keras_older import MOVED, provide_older_keras
 from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import KERAS_VARIABLE
 
@@ -41,9 +42,10 @@ def alias_keras() -> None:
     # This is what `tf.keras` means; it lost its version when it left TensorFlow.
     vars(importlib.import_module("tf_keras.api._v2.keras"))["__version__"] = tf_keras.__version__
     # Up to 2.12, what is below `src` now stood where modules import it: keras.utils.vis_utils.
-    import_as("keras", ["tf_keras", "tf_keras.src"])
+    import_as("keras", ["tf_keras", "tf_keras.src"], MOVED)
     for name in ("generic_utils", "np_utils", "vis_utils"):  # `from keras.utils import np_utils`
         vars(tf_keras.utils)[name] = importlib.import_module(f"tf_keras.src.utils.{name}")
+    provide_older_keras()
 
 
 def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:

@@ -34,6 +34,7 @@ _ESTIMATOR_MODULES = (
     "tensorflow.keras.estimator",
     "tf_keras.estimator",
     "keras.estimator",
+    "tensorflow_ranking",
 )
 _TENSORFLOW_MODULES = (
     "tensorflow",
@@ -59,8 +60,10 @@ _TENSORFLOW_MODULES = (
     *_KERAS_3_MODULES,
 )
 # JAX and Ray start threads, and workers are forked. tensorflow_estimator cannot be imported on
-# today's TensorFlow before it is prepared. TensorFlow brings its Keras with it.
-_NEVER_EARLY = frozenset({"jax", "flax", "optax", "ray", "tensorflow_estimator", "keras"})
+# today's TensorFlow before it is prepared, nor tensorflow_ranking. TensorFlow brings its Keras.
+_NEVER_EARLY = frozenset(
+    {"jax", "flax", "optax", "ray", "tensorflow_estimator", "tensorflow_ranking", "keras"}
+)
 
 _KERAS_2_IDIOMS = (
     "optimizers.legacy",
@@ -74,6 +77,14 @@ _KERAS_2_IDIOMS = (
     "utils.generic_utils",
     "utils.np_utils",
     "utils.vis_utils",
+    "wrappers.scikit_learn",
+    "mixed_precision.experimental",
+    "optimizer_v2",
+    "layers.recurrent",
+    "layers.core",
+    "layers.embeddings",
+    "layers.advanced_activations",
+    "layers.merge",
 )
 _OPTIMIZERS = frozenset(
     {"Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD"}
