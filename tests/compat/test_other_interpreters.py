@@ -152,6 +152,35 @@ def test_the_guides_trainer_fn_trains_and_warm_starts_in_tensorflow_2_15(
     assert first_loss(second) < 0.8 * first_loss(first)  # that of a guess, ln 3
 
 
+PACKAGES = """
+import tensorflow as tf
+import tensorflow_addons as tfa
+import tensorflow_decision_forests as tfdf
+import tensorflow_hub
+import tensorflow_ranking
+import tensorflow_recommenders
+import tensorflow_text
+
+
+def run_fn(fn_args):
+  x = tf.random.uniform([64, 2])
+  y = tf.cast(x[:, :1] > x[:, 1:], tf.int64)
+  forest = tfdf.keras.RandomForestModel(num_trees=2, verbose=0)
+  forest.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(64))
+  model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[2])])
+  model.compile(tfa.optimizers.AdamW(weight_decay=1e-4), tfa.losses.SigmoidFocalCrossEntropy())
+  model.fit(x, y, verbose=0)
+  model.save(fn_args.serving_model_dir)
+"""
+
+
+def test_packages_that_todays_tensorflow_is_too_new_for_are_in_the_environment(
+    root, penguins, environment
+):
+    done = run(root, penguins, environment("tf-2.15"), {"keras": PACKAGES})
+    assert done.outputs["serve_keras"]["distinct"][0].value > 1
+
+
 def test_an_estimator_and_a_keras_module_train_in_tensorflow_1_15(
     root, penguins, environment, capfd
 ):

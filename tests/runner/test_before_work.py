@@ -51,6 +51,10 @@ def test_every_problem_is_told_at_once_and_nothing_has_run(run, tmp_path, capfd)
     [
         ("def rum_fn(fn_args): ...", r"defines no run_fn; it has rum_fn\. Define run_fn there"),
         ("import no_such_package\nrun_fn = 1", "line 1: No module named 'no_such_package'"),
+        (
+            "import tensorflow_addons\nrun_fn = 1",
+            "line 1: .*stoker env create tf-2.15, and Trainer",
+        ),
         ("from no_such.part import x as run_fn", "line 1: No module named 'no_such'"),
         ("import neighbour\nrun_fn = 1", r"neighbour\.py, line 3: SyntaxError"),
     ],

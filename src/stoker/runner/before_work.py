@@ -7,7 +7,8 @@ from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.user_code import UserCodeComponent
 from stoker.errors import StokerError
 from stoker.runner.plan import StepPlan, import_paths
-from stoker.user_code.problems import find_problems, is_importable
+from stoker.user_code.imports import is_importable
+from stoker.user_code.problems import find_problems
 
 
 def check_before_work(nodes: Iterable[Node], plans: Mapping[str, StepPlan]) -> None:
@@ -30,7 +31,7 @@ def _find_problems(node: BaseComponent, plan: StepPlan) -> Iterator[str]:
     dotted = [name for name in node.FUNCTIONS if plan.parameters.get(name)]
     if not plan.user_file:
         for name in dotted:
-            if not is_importable(plan.parameters[name]):
+            if not is_importable(plan.parameters[name].partition(".")[0]):
                 yield f"there is no module for {name}={plan.parameters[name]!r}."
     elif not plan.needs.python:
         functions = () if dotted else node.FUNCTIONS

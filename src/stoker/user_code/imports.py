@@ -74,8 +74,12 @@ def find_module(dotted_name: str, import_paths: Sequence[str] = ()) -> str | Non
 
 def is_importable(dotted_name: str, import_paths: Sequence[str] = ()) -> bool:
     """Whether there is such a module, as far as can be told without importing its parents."""
-    if "." not in dotted_name and importlib.util.find_spec(dotted_name):
-        return True
+    if "." not in dotted_name:
+        try:
+            if importlib.util.find_spec(dotted_name):
+                return True
+        except ValueError:  # a module without a spec: it is loaded, however that was done
+            return True
     specs = _find_parts(dotted_name, [*import_paths, *sys.path])
     return len(specs) == dotted_name.count(".") + 1
 

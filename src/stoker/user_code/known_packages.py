@@ -56,9 +56,10 @@ KNOWN = {
     "tensorflow_datasets": KnownPackage(pip="tensorflow-datasets"),
     "tensorflow_decision_forests": KnownPackage(environment="tf-2.15"),
     "tensorflow_hub": KnownPackage(pip="tensorflow-hub"),
-    "tensorflow_io": KnownPackage(environment="tf-2.15"),
-    "tensorflow_probability": KnownPackage(pip="'tensorflow-probability[tf]'"),
-    "tensorflow_ranking": KnownPackage(pip="--no-deps tensorflow-ranking"),
+    "tensorflow_probability": KnownPackage(pip="tensorflow-probability"),
+    "tensorflow_ranking": KnownPackage(
+        pip="--no-deps tensorflow-ranking", advice="Its dependencies ask for an older TensorFlow."
+    ),
     "tensorflow_recommenders": KnownPackage(pip="tensorflow-recommenders"),
     "tensorflow_text": KnownPackage(pip="tensorflow-text"),
     "tfx_addons": KnownPackage(

@@ -2,12 +2,12 @@
 """What can be said against a user's module before it is loaded, from its text alone."""
 
 import ast
-import importlib.util
 import os
 import re
 from collections.abc import Iterator, Sequence
 
-from stoker.user_code.imports import ImportStatement, ModuleImports, scan
+from stoker.user_code.imports import ImportStatement, ModuleImports, is_importable, scan
+from stoker.user_code.known_packages import KNOWN
 
 # Text that makes names, or places to import from, which the text alone does not show.
 _DYNAMIC_NAMES = re.compile(r"\bimport \*|\bglobals\(\)|\b__getattr__\b|\bexec\(")
@@ -30,14 +30,6 @@ def find_problems(
     if functions and not _DYNAMIC_NAMES.search(text):
         found += _find_missing_function(module_file, text, tree, functions)
     return found
-
-
-def is_importable(dotted_name: str) -> bool:
-    """Whether the outermost package of a name is there; nothing is imported."""
-    try:
-        return importlib.util.find_spec(dotted_name.partition(".")[0]) is not None
-    except ValueError:  # a module without a spec: it is loaded, however that was done
-        return True
 
 
 def _find_syntax_errors(imports: ModuleImports) -> Iterator[str]:
@@ -63,10 +55,16 @@ def _find_missing_imports(
         if isinstance(statement, ImportStatement):
             for name in _list_outermost(statement):
                 if name in imports.not_found and not is_importable(name):
-                    yield (
-                        f"{path}, line {statement.lineno}: No module named {name!r}. Install the "
-                        "package that has it, or put its file beside the module."
-                    )
+                    yield f"{path}, line {statement.lineno}: {_advise(name)}"
+
+
+def _advise(module: str) -> str:
+    if module in KNOWN:
+        return KNOWN[module].describe(module)
+    return (
+        f"No module named {module!r}. Install the package that has it, or put its file beside the "
+        "module."
+    )
 
 
 def _list_outermost(statement: ImportStatement) -> list[str]:
