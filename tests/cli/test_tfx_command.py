@@ -134,12 +134,20 @@ def test_a_pipeline_is_created_run_looked_at_and_deleted(tfx, here, project):
     assert "There is no pipeline 'numbers'; there is none" in tfx("run", "create", name).err
 
 
+def test_a_file_for_another_engine_is_created_for_this_machine(tfx, project):
+    path = project / "kubeflow_runner.py"
+    kubeflow = "orchestration.experimental.KubeflowDagRunner()"
+    path.write_text(PIPELINE.replace("orchestration.LocalDagRunner(InProcess())", kubeflow))
+    created = tfx("pipeline", "create", "--engine=local", f"--pipeline_path={path}")
+    assert created.out == 'Pipeline "numbers" created successfully.\n'
+
+
 @pytest.mark.parametrize("engine", ["kubeflow", "vertex", "airflow"])
 def test_another_engine_says_what_to_use_instead(tfx, project, engine):
     words = ("pipeline", "create", f"--engine={engine}", f"--pipeline_path={project}/pipeline.py")
     result = tfx(*words, "--endpoint=https://kfp", "-n", "kubeflow", "--build-image")
     assert result.code == 2
-    assert "use --engine=local, with a file that calls LocalDagRunner().run(pipeline)" in result.err
+    assert "Use --engine=local: it runs the file's pipeline on this machine" in result.err
 
 
 def test_a_file_that_runs_no_pipeline_is_refused(tfx, here):

@@ -25,8 +25,8 @@ def option(name: str, **settings: Any) -> Decorator:
 def _check_engine(ctx: click.Context, _: click.Parameter, engine: str) -> None:
     if engine not in _LOCAL:
         raise click.UsageError(
-            f"--engine={engine} is not in this version of Stoker, which runs pipelines on this "
-            "machine: use --engine=local, with a file that calls LocalDagRunner().run(pipeline).",
+            f"--engine={engine} is not in this version of Stoker. Use --engine=local: it runs the "
+            "file's pipeline on this machine, whichever runner the file names.",
             ctx,
         )
 
