@@ -53,12 +53,11 @@ def copy(pipeline_name: str, destination_path: str, model: str) -> int:
                 f"{path} exists, and is not what the template has. Choose another "
                 "--destination_path, or move it away."
             )
-    print_line(f"Copying {model} pipeline template")
     for path, content in files.items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(content)
-        print_line(path)
+    print_line("\n".join([f"Copied the template {model} to:", *files]))
     return 0
 
 
