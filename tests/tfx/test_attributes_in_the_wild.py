@@ -73,6 +73,11 @@ def test_steps_know_their_neighbours_once_they_are_in_a_pipeline():
     assert reader.downstream_nodes == [statistics]
     assert statistics.downstream_nodes == []
     assert reader.component_id == "CsvExampleGen"
+    assert reader.type == "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
+    channel = reader.outputs["examples"]
+    assert channel.producer_component is reader
+    assert channel.producer_component_id == "CsvExampleGen"
+    assert statistics.to_json_dict()["inputs"]["examples"] == channel.to_json_dict()
     assert pipeline.pipeline_info.pipeline_name == "wild"
 
 

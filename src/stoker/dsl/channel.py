@@ -34,7 +34,7 @@ class Channel:
         self.additional_properties = dict(additional_properties or {})
         self.additional_custom_properties = dict(additional_custom_properties or {})
         self.producer: Node | None = None
-        self.producer_component_id = producer_component_id
+        self._producer_component_id = producer_component_id
         self.output_key = output_key
         self.is_optional = False
         """Whether the steps that read it run though it turns out to hold nothing."""
@@ -48,6 +48,27 @@ class Channel:
     def type_name(self) -> str:
         """The name of the type in the store."""
         return str(self.type.TYPE_NAME)
+
+    @property
+    def producer_component(self) -> "Node | None":
+        """The step that fills it, by TFX's name for that."""
+        return self.producer
+
+    @property
+    def producer_component_id(self) -> str | None:
+        """The id of the step that fills it, or of the one that it was made for."""
+        return self.producer.id if self.producer else self._producer_component_id
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """What it is, as plain JSON."""
+        return {
+            "type": self.type_name,
+            "artifacts": [artifact.to_json_dict() for artifact in self.get()],
+            "additional_properties": self.additional_properties,
+            "additional_custom_properties": self.additional_custom_properties,
+            "producer_component_id": self.producer_component_id,
+            "output_key": self.output_key,
+        }
 
     def get(self) -> list[Artifact]:
         """The artifacts that are there already, without a step to write them."""

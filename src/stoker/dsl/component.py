@@ -349,6 +349,21 @@ class Node:
         return self.TYPE_NAME or f"{type(self).__module__}.{type(self).__qualname__}"
 
     @property
+    def type(self) -> str:
+        """The name of the node's type, by TFX's name for that."""
+        return self.type_name
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """What it is, as plain JSON, but for parameters that are not."""
+        return {
+            "id": self.id,
+            "type": self.type_name,
+            "inputs": {key: channel.to_json_dict() for key, channel in self.inputs.items()},
+            "outputs": {key: channel.to_json_dict() for key, channel in self.outputs.items()},
+            "exec_properties": self.exec_properties,
+        }
+
+    @property
     def exec_properties(self) -> dict[str, Any]:
         """The values of the node's parameters, RuntimeParameters among them."""
         return {}
