@@ -16,6 +16,7 @@ NAMES = {
     "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
     "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "ExecutorClassSpec",
     "tfx.orchestration.data_types.ExecutionInfo": "executor",
+    "tfx.proto.orchestration.pipeline_pb2.Pipeline": "components",
     "tfx.types.standard_component_specs.QueryBasedExampleGenSpec": "CsvExampleGen",
 }
 

@@ -27,3 +27,4 @@ from stoker.artifacts import (
     TransformGraph,
     TunerResults,
 )
+from stoker.artifacts import Artifact as _TfxArtifact

@@ -49,6 +49,15 @@ def get_single_uri(artifact_list: Sequence[Artifact]) -> str:
     return get_single_instance(artifact_list).uri
 
 
+ARTIFACT_VERSION = "1.0.0"
+"""The version of TFX since which files are called and laid out as they are here."""
+
+
+def is_artifact_version_older_than(artifact: Artifact, artifact_version: str) -> bool:  # noqa: ARG001
+    """Whether an artifact's files are laid out as before some version of TFX: none is here."""
+    return False
+
+
 def unwrap_channel_dict(channel_dict: Mapping[str, Channel]) -> dict[str, list[Artifact]]:
     """The artifacts that are in each channel already."""
     return {key: channel.get() for key, channel in channel_dict.items()}

@@ -62,6 +62,10 @@ NAMES: Advice = {
     "mysql_metadata_connection_config": _MYSQL,
     "run_state_pb2": _STATES,
 }
+COMPILED: Advice = dict.fromkeys(
+    ["Pipeline", "PipelineInfo", "PipelineNode", "PipelineTaskFinalStatus", "RuntimeParameter"],
+    "Stoker compiles nothing: a pipeline's steps are in Pipeline(…).components.",
+)
 MODULES: Advice = {
     "tfx.components.example_gen.base_example_gen_executor": _OWN_EXAMPLE_GEN,
     "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
