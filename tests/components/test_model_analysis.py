@@ -80,3 +80,50 @@ def test_what_cannot_be_done_is_said_before_anything_is_read(config, models):
         tfma.run_model_analysis(model, config, "nowhere/*")
     with pytest.raises(BadData, match="No file matches"):
         tfma.run_model_analysis(None, config, "nowhere/*")
+
+
+def test_examples_of_a_beam_pipeline_are_evaluated(tmp_path, config, data, models):
+    import apache_beam as beam
+    from tfx_bsl.public import tfxio
+
+    model = tfma.default_eval_shared_model(str(models / "good"), eval_config=config)
+    source = tfxio.TFExampleRecord(data, raw_record_column_name=tfma.ARROW_INPUT_COLUMN)
+    with beam.Pipeline() as pipeline:
+        _ = (
+            pipeline
+            | "Read" >> source.BeamSource()
+            | "Evaluate"
+            >> tfma.ExtractEvaluateAndWriteResults(
+                eval_shared_model=model, eval_config=config, output_path=str(tmp_path)
+            )
+        )
+    assert tfma.load_eval_result(str(tmp_path)).get_metrics_for_slice()["example_count"] == {
+        "doubleValue": 600.0
+    }
+
+
+def test_predictions_of_a_data_frame_are_evaluated():
+    import pandas as pd
+
+    frame = pd.DataFrame({"y": [0, 1, 1], "score": [0.2, 0.9, 0.3], "color": ["red", "", "red"]})
+    given = {
+        "model_specs": [{"label_key": "y", "prediction_key": "score"}],
+        "metrics_specs": [{"metrics": [{"class_name": "BinaryAccuracy"}]}],
+        "slicing_specs": [{}, {"feature_keys": ["color"]}],
+    }
+    result = tfma.analyze_raw_data(frame, given)
+    assert result.get_metrics_for_slice((("color", "red"),)) == {
+        "binary_accuracy": {"doubleValue": 0.5}
+    }
+
+
+def test_metrics_of_older_calls_are_computed(data, models):
+    model = tfma.default_eval_shared_model(
+        str(models / "good"), add_metrics_callbacks=[tfma.post_export_metrics.auc()]
+    )
+    config = tfma.EvalConfig(model_specs=[tfma.ModelSpec(label_key="label")])
+    result = tfma.run_model_analysis(
+        model, config, data, slice_spec=[tfma.slicer.SingleSliceSpec(columns=["color"])]
+    )
+    assert result.get_metric_names() == ["post_export_metrics/auc"]
+    assert len(result.get_slice_names()) == 3

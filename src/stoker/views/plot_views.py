@@ -31,7 +31,8 @@ def draw_plots(data: Mapping[str, Any]) -> tuple[Table, list[str]]:
 
 def _draw_thresholds(matrices: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     def points(x: str, y: str) -> Points:
-        return [(_number(one, x), _number(one, y)) for one in matrices]
+        found = ((_number(one, x), _number(one, y)) for one in matrices)
+        return [point for point in found if point[0] >= 0]  # the first threshold is just below
 
     for title, x, y in (
         ("ROC curve", "falsePositiveRate", "recall"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fairness Indicators as notebooks look at them, where TFMA is not installed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
@@ -9,7 +9,7 @@ from stoker.evaluation.slices import describe_slice, fits
 from stoker.stand_ins.tfma.results import EvalResult
 from stoker.stand_ins.tfma.slicer import SingleSliceSpec
 from stoker.stand_ins.tfma.view import MetricsTable, as_message, make_table
-from stoker.views.markup import frame, subheading, table_view
+from stoker.views.markup import card, cards, frame
 from stoker.views.model_views import add_bars
 from stoker.views.table import Table
 
@@ -18,24 +18,28 @@ class FairnessView(MetricsTable):
     """A table for each rate: the slices down, the thresholds across."""
 
     def _repr_html_(self) -> str:
-        parts = []
-        for name, columns in _group_columns(self.table.columns[1:]).items():
-            places = [self.table.columns.index(column) for column in columns]
-            rows = [[row[0], *(row[place] for place in places)] for row in self.table.rows]
-            thresholds = [column.rpartition("@")[2] for column in columns]
-            heads = thresholds if "@" in columns[0] else [""]
-            about = "by threshold" if "@" in columns[0] else ""
-            table = Table(columns=["slice", *heads], rows=rows)
-            parts.append(subheading(name, about) + table_view(add_bars(table)))
-        return frame("".join(parts))
+        names = list(self.table.columns)
+        return frame(
+            cards(
+                card(rate, "by threshold", "", add_bars(self._select(map(names.index, columns))))
+                for rate, columns in _group_by_rate(names[1:]).items()
+            )
+        )
+
+    def _select(self, places: Iterable[int]) -> Table:
+        """Some columns, under the thresholds in their names, or under nothing."""
+        chosen = list(places)
+        heads = [self.table.columns[place].partition("@")[2] for place in chosen]
+        rows = [[row[0], *(row[place] for place in chosen)] for row in self.table.rows]
+        return Table(columns=["slice", *heads], rows=rows)
 
 
-def _group_columns(columns: Any) -> dict[str, list[str]]:
-    """The columns of each rate, whatever the threshold."""
+def _group_by_rate(columns: Iterable[str]) -> dict[str, list[str]]:
+    """The columns of each rate, whatever the threshold: `fairness…/recall@0.5` is of recall."""
     groups: dict[str, list[str]] = {}
     for column in columns:
-        name = column.partition("@")[0].rpartition("/")[2] if "@" in column else column
-        groups.setdefault(name, []).append(column)
+        rate, at, _ = column.partition("@")
+        groups.setdefault(rate.rpartition("/")[2] if at else rate, []).append(column)
     return groups
 
 
