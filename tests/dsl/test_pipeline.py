@@ -22,6 +22,14 @@ def fit(examples: InputArtifact[Examples], model: OutputArtifact[Model]): ...
 def push(model: InputArtifact[Model]): ...
 
 
+@component
+def find_before(model: OutputArtifact[Model]): ...
+
+
+@component
+def compare(model: InputArtifact[Model], baseline: InputArtifact[Model] = None): ...
+
+
 class Executor(BaseExecutor):
     def Do(self, input_dict, output_dict, exec_properties): ...
 
@@ -65,6 +73,23 @@ def test_a_step_that_was_left_out_is_named():
     _, fitting, pushing = steps()
     with pytest.raises(ValueError, match="fit needs read, which is not in the pipeline"):
         Pipeline("p", "root", components=[fitting, pushing])
+
+
+def test_a_step_goes_on_without_a_forgotten_one_whose_output_is_optional():
+    """As in TFX: pipelines forget the Resolver that Evaluator's baseline_model comes from."""
+    reading, fitting, _ = steps()
+    comparing = compare(model=fitting.outputs["model"], baseline=find_before().outputs["model"])
+    with pytest.warns(UserWarning, match="compare gets nothing from find_before, which is not in"):
+        pipeline = Pipeline("p", "root", components=[comparing, fitting, reading])
+    assert pipeline.components == [reading, fitting, comparing]
+
+
+def test_a_forgotten_step_that_another_waits_for_is_named():
+    reading, fitting, _ = steps()
+    comparing = compare(model=fitting.outputs["model"])
+    comparing.add_upstream_node(find_before())
+    with pytest.raises(ValueError, match="compare needs find_before, which is not in"):
+        Pipeline("p", "root", components=[reading, fitting, comparing])
 
 
 def test_an_unknown_argument_is_told_and_those_of_other_orchestrators_are_not():

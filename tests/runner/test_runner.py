@@ -141,6 +141,19 @@ def test_a_launcher_that_stays_warm_gives_every_run_what_it_would_find_cold(tmp_
         os.kill(fourth["parent"], 0)
 
 
+@component
+def count(note: InputArtifact[Note] = None) -> OutputDict(num=int):
+    return {"num": 0 if note is None else 1}
+
+
+def test_a_step_runs_without_what_a_forgotten_step_would_have_made(tmp_path):
+    counting = count(note=write().outputs["note"])
+    with pytest.warns(UserWarning, match="count gets nothing from write, which is not in"):
+        pipeline = Pipeline("p", str(tmp_path), components=[counting])
+    done = LocalDagRunner(InProcess()).run(pipeline)
+    assert done.outputs["count"]["num"][0].value == 0
+
+
 def test_values_and_files_pass_from_step_to_step(tmp_path, launcher):
     run = LocalDagRunner(launcher).run(writing_and_reading(tmp_path, text="four"))
     assert run.outputs["read"]["same"][0].value is True

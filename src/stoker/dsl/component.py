@@ -447,6 +447,16 @@ class Node:
         """What is run: the node itself, or the steps of a pipeline."""
         return [self]
 
+    def can_do_without(self, node: "Node") -> bool:
+        """Whether this node reads of another one only what it may lack."""
+        needed = [*self.asked_channels, *self.list_required_channels()]
+        makers = [part.producer for channel in needed for part in channel.parts]
+        return node not in (*makers, *self.waits_for)
+
+    def list_required_channels(self) -> list[Channel]:
+        """The inputs that the node cannot run without."""
+        return list(self.inputs.values())
+
 
 class BaseComponent(Node):
     """A node that runs an executor in a worker."""
@@ -500,6 +510,9 @@ class BaseComponent(Node):
     @property
     def exec_properties(self) -> dict[str, Any]:  # noqa: D102
         return self.spec.exec_properties
+
+    def list_required_channels(self) -> list[Channel]:  # noqa: D102
+        return [channel for key, channel in self.inputs.items() if self.spec.INPUTS[key].required]
 
     @property
     def asked_channels(self) -> list[Channel]:  # noqa: D102

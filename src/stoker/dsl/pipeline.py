@@ -112,6 +112,7 @@ class Pipeline(Node):
             step.loops = tuple(_without_repeats((*self.loops, *step.loops)))
         check_places(self.pipeline_root, self.steps)
         _fill_in_downstream_nodes(self.steps)
+        _warn_of_forgotten(self)
 
     @property
     def pipeline_info(self) -> PipelineInfo:
@@ -207,12 +208,28 @@ def _find_upstream(
         for upstream in step.upstream_nodes:
             if upstream in owners:
                 found.add(owners[upstream])
-            elif upstream not in outside:
+            elif upstream not in outside and not step.can_do_without(upstream):
                 raise ValueError(
                     f"{step.id} needs {upstream.id}, which is not in the pipeline. "
                     f"Add it to Pipeline(components=[…])."
                 )
     return found
+
+
+def _warn_of_forgotten(pipeline: "Pipeline") -> None:
+    """Tell of steps that are not listed, and whose readers go on without them, as they do in TFX.
+
+    Many pipelines give Evaluator the output of a Resolver that they forget.
+    """
+    known = {*pipeline.steps, *pipeline.upstream_nodes}
+    for step in pipeline.steps:
+        for upstream in step.upstream_nodes:
+            if upstream not in known:
+                warnings.warn(
+                    f"{step.id} gets nothing from {upstream.id}, which is not in "
+                    "Pipeline(components=[…]). Did you forget it?",
+                    stacklevel=3,
+                )
 
 
 def _check_ids(nodes: list[Node]) -> None:

@@ -71,7 +71,7 @@ class Rounds:
             return self.find_elsewhere(channel)
         key, shared = str(channel.output_key), self._count_shared_loops(maker)
         if not shared:
-            return self.published[maker.id].get(key, [])
+            return self.published.get(maker.id, {}).get(key, [])
         here = self.now.place[:shared]
         return [
             artifact
