@@ -72,7 +72,8 @@ def notebook(*cells):
         ("import ml_metadata as m\nm.proto.metadata_store_pb2.Nope", 2, "has no Nope"),
         ("import tensorflow_transform as tft\ntft.nope(1)", 2, "tensorflow_transform.nope is not"),
         ("def main(:\n", 1, "this is not Python"),
-        ("from tfx.components import Trainer\nTrainer(module_file='gs://b/m.py')", 2, "copy it"),
+        ("from tfx.components import Trainer\nTrainer(module_file='gs://b/m.py')", 2, "copy or"),
+        ("from tfx import v1\nv1.dsl.Pipeline('p', pipeline_root='gs://b')", 2, "copy or mount"),
     ],
 )
 def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, source, line, advice):
@@ -146,6 +147,7 @@ def test_what_differs_on_purpose_is_told_and_would_run(check, source, message):
         "import tensorflow_transform as tft\ntft.scale_to_z_score, tft.TFTransformOutput('x')",
         "from tensorflow_transform.tf_metadata import dataset_schema, schema_utils",
         "from tfx_bsl.public import tfxio\ntfxio.TensorFlowDatasetOptions",
+        "from tensorflow.core.example import example_pb2\nexample_pb2.Example()",
         "from tfx.components import Trainer\nTrainer(module_file=FOLDER + 'nope.py')",
     ],
 )
@@ -178,6 +180,12 @@ def test_a_folder_with_a_runner_for_each_orchestrator_would_run(check):
     assert record["would_run"]
     assert len(lines(record, "refused")) == 1
     assert check(target="kubeflow_runner.py")["would_run"] is False
+
+
+def test_a_program_that_is_no_part_of_the_pipeline_does_not_count(check):
+    record = check(pipeline="import tfx.v1", client="import streamlit_of_tomorrow")
+    assert record["would_run"]
+    assert "streamlit_of_tomorrow is not installed" in lines(record)[0]
 
 
 def test_modules_in_other_folders_of_a_project_are_no_packages_to_install(check):

@@ -50,7 +50,7 @@ def check(path: str, as_json: bool) -> int:
             for source in sources
             for finding in (*_describe_keras(source, keras), *check_source(source))
         ]
-    would_run = not any(finding.blocks for finding in _leave_out_other_runners(findings, sources))
+    would_run = not any(finding.blocks for finding in _leave_out_bystanders(findings, sources))
     record = {
         "would_run": would_run,
         "files": [source.shown for source in sources],
@@ -80,14 +80,19 @@ def _describe_keras(source: Source, keras: Mapping[str, ProcessNeeds]) -> Iterat
         yield Finding(state=State.RUNS, file=source.shown, message=message)
 
 
-def _leave_out_other_runners(
+def _leave_out_bystanders(
     findings: Sequence[Finding], sources: Sequence[Source]
 ) -> Sequence[Finding]:
-    """What counts: a file that only starts the pipeline elsewhere does not, beside another one.
+    """What counts: of the files that no other one reaches, not all are the pipeline's.
 
-    TFX's templates have local_runner.py and kubeflow_runner.py side by side.
+    TFX's templates have local_runner.py and kubeflow_runner.py side by side, and projects have
+    programs that ask the served model.
     """
     reached = {path for source in sources for path in source.reaches}
     starts = {source.shown for source in sources if source.path not in reached}
-    others = {one.file for one in findings if one.is_of_other_runners and one.blocks} & starts
-    return findings if starts <= others else [one for one in findings if one.file not in others]
+    of_pipelines = {one.file for one in findings if one.state is State.RUNS}
+    elsewhere = {one.file for one in findings if one.is_of_other_runners and one.blocks}
+    bystanders = {file for file in starts if file in elsewhere or file not in of_pipelines}
+    if starts <= bystanders:
+        return findings
+    return [one for one in findings if one.file not in bystanders]

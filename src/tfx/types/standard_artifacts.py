@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The types of artifacts that the standard steps read and write."""
 
+from stoker.artifacts import Artifact as _TfxArtifact
 from stoker.artifacts import (
     Boolean,
     Bytes,

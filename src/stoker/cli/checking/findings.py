@@ -77,6 +77,7 @@ _PINNED_HERE = frozenset(
 )
 _FILES = ("module_file", "schema_file")
 _FOLDERS = ("data_root", "input_base")
+_PLACES = (*_FILES, *_FOLDERS, "base_directory", "pipeline_root", "source_uri")
 _FILES_BY_POSITION = ("csv_input", "external_input", "parquet_input", "tfrecord_input")
 
 
@@ -190,28 +191,23 @@ class _Checker:
     def _read_paths(self, call: ast.Call, reach: _Reach) -> None:
         """The files and folders that a call names must be there, where the text says them."""
         for keyword in call.keywords:
-            if keyword.arg and keyword.arg.endswith(_FILES):
-                self._check_path(keyword.value, reach)
-            elif keyword.arg in _FOLDERS:
-                self._check_data(keyword.value, reach)
+            if keyword.arg and keyword.arg.endswith(_PLACES):
+                self._check_place(keyword.value, reach, keyword.arg)
         name = getattr(call.func, "id", getattr(call.func, "attr", ""))
         if name in _FILES_BY_POSITION and call.args:
-            self._check_data(call.args[0], reach)
+            self._check_place(call.args[0], reach, "input_base")
 
-    def _check_path(self, node: ast.expr, reach: _Reach) -> None:
+    def _check_place(self, node: ast.expr, reach: _Reach, argument: str) -> None:
         path = self._paths.find(node)
-        if path and "://" in path:
-            message = f"{path} is not on this machine: copy it to a folder, and give that."
+        if path is None:
+            return
+        if "://" in path:
+            message = f"{path} is not on this machine: copy or mount it, and name its folder."
             self._add(State.REFUSED, node.lineno, message, reach)
-        elif path and not self._is_there(path):
+        elif argument.endswith(_FILES) and not self._is_there(path):
             message = f"there is no file {path}: put it there, or give another path."
             self._add(State.NEEDS, node.lineno, message, reach)
-
-    def _check_data(self, node: ast.expr, reach: _Reach) -> None:
-        path = self._paths.find(node)
-        if path and "://" in path:
-            self._check_path(node, reach)
-        elif path and not self._is_there(path):
+        elif argument.endswith(_FOLDERS) and not self._is_there(path):
             message = f"there is no folder {path} yet: put the data there, unless the code does."
             self._add(State.NEEDS, node.lineno, message, reach, may_not_matter=True)
 

@@ -197,8 +197,8 @@ def read_names(module: str) -> dict[str, str] | None:
     None if the text does not say all: there is no such file, or names come from elsewhere.
     """
     path = find_module(module)
-    if path is None or not path.endswith(".py"):
-        return None
+    if path is None or not path.endswith(".py") or path.endswith("_pb2.py"):
+        return None  # protobuf makes its classes when it is imported
     with open(path, "rb") as file:
         tree = ast.parse(file.read())
     package = module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
