@@ -4,6 +4,7 @@ import pytest
 
 from stoker.artifacts import Examples, Float, Integer, JsonValue, Model, String
 from stoker.dsl import (
+    BeamComponentParameter,
     Channel,
     InputArtifact,
     OutputArtifact,
@@ -171,3 +172,30 @@ def test_a_channel_of_another_type_is_refused_when_the_step_is_made():
         score(model=Channel(Examples), rows=1)
     with pytest.raises(TypeError, match=r"score: 'rows' takes Integer, got Channel\(Float\)"):
         score(model=Channel(Model), rows=Channel(Float))
+
+
+@component(use_beam=True)
+def count_words(
+    counts: OutputArtifact[Examples],
+    text: Parameter[str],
+    pipeline: BeamComponentParameter[object] = None,
+):
+    import apache_beam as beam
+
+    with pipeline as p:
+        words = p | beam.Create(text.split()) | beam.combiners.Count.PerElement()
+        lines = words | beam.MapTuple("{} {}".format)
+        _ = lines | beam.io.WriteToText(counts.uri, shard_name_template="")
+
+
+def test_a_function_is_given_a_pipeline_of_beam(tmp_path):
+    step = count_words(text="a b a")
+    assert (set(step.inputs), set(step.exec_properties)) == (set(), {"text"})
+    counts = artifact(Examples, tmp_path / "counts")
+    FunctionExecutor(count_words).Do({}, {"counts": [counts]}, {"text": "a b a"})
+    assert sorted((tmp_path / "counts").read_text().split("\n")) == ["", "a 2", "b 1"]
+
+
+def test_a_function_that_uses_beam_has_to_take_a_pipeline():
+    with pytest.raises(ValueError, match=r"typed takes no pipeline.*BeamComponentParameter"):
+        component(use_beam=True)(typed.function)

@@ -70,6 +70,7 @@ class BaseExecutor(abc.ABC):
 
     def __init__(self, context: Context | None = None) -> None:
         self._context = context or self.Context()
+        self._beam_pipeline_args = list(self._context.beam_pipeline_args or ())
 
     @abc.abstractmethod
     def Do(
@@ -84,18 +85,19 @@ class BaseExecutor(abc.ABC):
         """Do nothing: TFX's executors call this first, but here the runner reports for all."""
         return
 
+    def _make_beam_pipeline(self) -> Any:
+        """An Apache Beam pipeline with the flags of the pipeline, or of the step."""
+        from stoker.dsl.beam import make_pipeline
+
+        return make_pipeline(self._beam_pipeline_args)
+
 
 class BaseDriver:
     """What prepares a step in TFX; here the runner does, for all of them."""
 
 
 class BaseBeamExecutor(BaseExecutor):
-    """An executor that runs an Apache Beam pipeline."""
-
-    def _make_beam_pipeline(self) -> Any:
-        import apache_beam
-
-        return apache_beam.Pipeline(argv=self._context.beam_pipeline_args)
+    """An executor that runs an Apache Beam pipeline; in TFX's first years any executor could."""
 
 
 @dataclass(frozen=True)

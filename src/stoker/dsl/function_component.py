@@ -9,8 +9,12 @@ def score(
 ) -> OutputDict(passed=int): ...
 
 score(model=trainer.outputs["model"], threshold=0.9)
+
+With `@component(use_beam=True)` an argument `BeamComponentParameter[beam.Pipeline] = None` is a
+pipeline of Apache Beam, made with the flags of the pipeline.
 """
 
+import functools
 import inspect
 import types
 import typing
@@ -35,6 +39,7 @@ from stoker.dsl.parameters import RuntimeParameter
 from stoker.dsl.placeholders import Placeholder
 
 __all__ = [
+    "BeamComponentParameter",
     "FunctionComponent",
     "FunctionExecutor",
     "InputArtifact",
@@ -76,10 +81,12 @@ class _Role:
 
 if typing.TYPE_CHECKING:
     T = typing.TypeVar("T")
+    BeamComponentParameter = typing.Annotated[T, "beam pipeline"]
     InputArtifact = typing.Annotated[T, "input"]
     OutputArtifact = typing.Annotated[T, "output"]
     Parameter = typing.Annotated[T, "parameter"]
 else:
+    BeamComponentParameter = _Role("BeamComponentParameter")
     InputArtifact = _Role("InputArtifact")
     OutputArtifact = _Role("OutputArtifact")
     Parameter = _Role("Parameter")
@@ -100,6 +107,7 @@ class _Signature:
     values: dict[str, type[ValueArtifact]]
     outputs: dict[str, type[Artifact]]
     parameters: dict[str, Any]
+    beam_pipelines: list[str]
     defaults: dict[str, Any]
     returns: dict[str, type[ValueArtifact]]
     may_be_none: frozenset[str]
@@ -145,7 +153,7 @@ def _artifact_of(where: str, kind: Any) -> type[Artifact]:
 def _read_signature(function: Callable[..., Any]) -> _Signature:
     hints = inspect.get_annotations(function, eval_str=True)
     inputs, outputs, parameters, values, defaults = {}, {}, {}, {}, {}
-    lists = set()
+    lists, beam_pipelines = set(), []
     for name, argument in inspect.signature(function).parameters.items():
         where = f"@component {function.__name__}: {name!r}"
         if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD) or name not in hints:
@@ -166,13 +174,23 @@ def _read_signature(function: Callable[..., Any]) -> _Signature:
                 outputs[name] = _artifact_of(where, kind)
             case _Annotation("Parameter", kind):
                 parameters[name] = _without_none(kind)[0]
+            case _Annotation("BeamComponentParameter"):
+                beam_pipelines.append(name)
             case _ if value_type := _value_type(annotation):
                 values[name] = value_type
             case _:
                 raise ValueError(f"{where} has an annotation that is no input: {annotation!r}.")
     returns, may_be_none = _read_returns(function, hints.get("return"))
     return _Signature(
-        inputs, frozenset(lists), values, outputs, parameters, defaults, returns, may_be_none
+        inputs=inputs,
+        lists=frozenset(lists),
+        values=values,
+        outputs=outputs,
+        parameters=parameters,
+        beam_pipelines=beam_pipelines,
+        defaults=defaults,
+        returns=returns,
+        may_be_none=may_be_none,
     )
 
 
@@ -223,6 +241,8 @@ class FunctionExecutor(BaseExecutor):
                 arguments[name] = self._read(name, found)
         for name in signature.outputs:
             arguments[name] = output_dict[name][0]
+        for name in signature.beam_pipelines:
+            arguments[name] = self._make_beam_pipeline()
         returned = self._component.function(**arguments)
         is_tuple = isinstance(returned, tuple) and hasattr(returned, "_asdict")
         self._keep(returned._asdict() if is_tuple else returned, output_dict)
@@ -261,11 +281,16 @@ class FunctionExecutor(BaseExecutor):
 class FunctionComponent:
     """What `@component` makes of a function: call it with channels to get a step."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, use_beam: bool = False) -> None:
         if "<locals>" in function.__qualname__:
             reference_to(function)  # raises, and says why
         self.function = function
         self.signature = _read_signature(function)
+        if use_beam and not self.signature.beam_pipelines:
+            raise ValueError(
+                f"@component(use_beam=True) {function.__name__} takes no pipeline: give it an "
+                "argument `pipeline: BeamComponentParameter[beam.Pipeline] = None`."
+            )
         self._class = _make_component_class(self)
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
@@ -364,4 +389,5 @@ def component(
     """Make a component of a function; its annotations say what it reads and writes."""
     if unknown := sorted(set(options) - {"component_annotation", "use_beam"}):
         raise TypeError(f"@component has no argument {unknown[0]!r}.")
-    return FunctionComponent(function) if function else FunctionComponent
+    make = functools.partial(FunctionComponent, use_beam=options.get("use_beam", False))
+    return make(function) if function else make

@@ -8,34 +8,25 @@ need neither Stoker nor the user's module, whose functions travel by value.
 import glob
 import os
 import shutil
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import apache_beam as beam
 import tensorflow_transform.beam as tft_beam
-from apache_beam.internal.cloudpickle import cloudpickle
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tensorflow_transform import TFTransformOutput
 from tensorflow_transform.beam import analyzer_cache
 from tensorflow_transform.tf_metadata import dataset_metadata
 from tfx_bsl.public import tfxio
 
+from stoker.dsl.beam import make_pipeline
 from stoker.transform.job import AnalyzedSplit, TransformJob
-from stoker.transform.placement import names_a_runner
-from stoker.user_code.fingerprint import loaded_files
-
-_IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
 
 
 def run_on_beam(job: TransformJob, beam_pipeline_args: Sequence[str]) -> None:
     """Analyze and transform in one pipeline."""
-    arguments = [*beam_pipeline_args]
-    if not names_a_runner(beam_pipeline_args):
-        arguments.append(_IN_MEMORY)
-    _send_by_value(loaded_files())
     with (
-        beam.Pipeline(argv=arguments) as pipeline,
+        make_pipeline(beam_pipeline_args) as pipeline,
         tft_beam.Context(
             temp_dir=os.path.join(job.tmp_dir, "beam"), force_tf_compat_v1=job.force_tf_compat_v1
         ),
@@ -108,11 +99,3 @@ def _keep_known(cache_in: str | None, cache_out: str, sources: Sequence[Analyzed
         folder = os.path.join(cache_in or "", source.key)
         if cache_in and os.path.isdir(folder):
             shutil.copytree(folder, os.path.join(cache_out, source.key), dirs_exist_ok=True)
-
-
-def _send_by_value(files: Iterable[str]) -> None:
-    """Let the functions of the user's own files be sent to Beam's workers, not looked up there."""
-    wanted = set(files)
-    for module in list(sys.modules.values()):
-        if os.path.abspath(getattr(module, "__file__", None) or os.devnull) in wanted:
-            cloudpickle.register_pickle_by_value(module)

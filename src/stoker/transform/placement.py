@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a Transform runs: on this machine's own engine, or on Apache Beam."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stoker.any_python.forking import num_cpus
+from stoker.dsl.beam import parse_flags
 
-_DIRECT_RUNNERS = frozenset({"directrunner", "switchingdirectrunner", "bundlebaseddirectrunner"})
 _BYTES_PER_PROCESS = 4 << 20  # below this, a second process costs more than it saves
 
 
@@ -35,8 +34,9 @@ def choose_placement(
     processes, 0 for one per core. FnApiRunner and PrismRunner are parts of Beam: whoever names one
     of them gets Beam, though it will run on this machine.
     """
-    runner, num_workers = _parse_arguments(beam_pipeline_args)
-    if names_a_runner(beam_pipeline_args):
+    flags = parse_flags(beam_pipeline_args)
+    runner, num_workers = flags.runner, flags.direct_num_workers
+    if flags.names_a_runner:
         return Placement(on_beam=True, reason=f"beam_pipeline_args say --runner={runner}")
     if beam_only:
         return Placement(
@@ -52,20 +52,3 @@ def choose_placement(
         num_workers=min(num_cpus(), 1 + num_bytes // _BYTES_PER_PROCESS),
         reason=f"beam_pipeline_args say --runner={runner}" if runner else "no Beam runner is named",
     )
-
-
-def names_a_runner(beam_pipeline_args: Sequence[str]) -> bool:
-    """Whether there is a `--runner`, and it is not a direct one."""
-    runner, _ = _parse_arguments(beam_pipeline_args)
-    return bool(runner) and runner.rpartition(".")[2].lower() not in _DIRECT_RUNNERS
-
-
-def _parse_arguments(beam_pipeline_args: Sequence[str]) -> tuple[str, int | None]:
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--runner", default="")
-    parser.add_argument("--direct_num_workers", type=int)
-    try:
-        known, _ = parser.parse_known_args(list(beam_pipeline_args))
-    except argparse.ArgumentError as error:
-        raise ValueError(f"beam_pipeline_args {list(beam_pipeline_args)}: {error}.") from error
-    return known.runner, known.direct_num_workers

@@ -2,6 +2,13 @@
 """Steps written as functions."""
 
 from stoker.stand_ins.tfx.missing import find_part
-from stoker.dsl import InputArtifact, OutputArtifact, OutputDict, Parameter, component
+from stoker.dsl import (
+    BeamComponentParameter,
+    InputArtifact,
+    OutputArtifact,
+    OutputDict,
+    Parameter,
+    component,
+)
 
 __getattr__ = find_part(__name__)

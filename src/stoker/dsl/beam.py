@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Apache Beam for the steps that ask for it: on this machine, or where a flag sends it."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stoker.any_python.modules import PIPELINE_MODULE, loaded_files
+
+_DIRECT_RUNNERS = ("directrunner", "switchingdirectrunner", "bundlebaseddirectrunner")
+_IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "tfx"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeamFlags:
+    """What `beam_pipeline_args` say about where to run."""
+
+    project: str
+    runner: str
+    direct_num_workers: int | None
+    direct_running_mode: str
+
+    @property
+    def names_a_runner(self) -> bool:
+        """Whether there is a `--runner`, and it is not a direct one."""
+        return self._runner_name not in ("", *_DIRECT_RUNNERS)
+
+    @property
+    def leaves_this_process(self) -> bool:
+        """Whether the user's functions will be called in other processes than this one."""
+        here = ("", "fnapirunner", *_DIRECT_RUNNERS)
+        return self._runner_name not in here or self.direct_running_mode == "multi_processing"
+
+    @property
+    def _runner_name(self) -> str:
+        return self.runner.rpartition(".")[2].lower()
+
+
+def parse_flags(beam_pipeline_args: Sequence[str]) -> BeamFlags:
+    """The flags that decide where a Beam pipeline runs; the others are Beam's own to read."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--project", default="")
+    parser.add_argument("--runner", default="")
+    parser.add_argument("--direct_num_workers", type=int)
+    parser.add_argument("--direct_running_mode", default="in_memory")
+    try:
+        known, _ = parser.parse_known_args(list(beam_pipeline_args))
+    except argparse.ArgumentError as error:
+        raise ValueError(f"beam_pipeline_args {list(beam_pipeline_args)}: {error}.") from error
+    return BeamFlags(**vars(known))
+
+
+def make_pipeline(beam_pipeline_args: Sequence[str]) -> Any:
+    """A Beam pipeline with these flags: in this process, unless they say otherwise."""
+    import apache_beam
+
+    flags = parse_flags(beam_pipeline_args)
+    if flags.leaves_this_process:
+        _send_by_value()
+    extra = [] if flags.names_a_runner else [_IN_MEMORY]
+    return apache_beam.Pipeline(argv=[*beam_pipeline_args, *extra])
+
+
+def _send_by_value() -> None:
+    """Let the functions of the user's own files be sent to Beam's workers, not looked up there."""
+    from apache_beam.internal.cloudpickle import cloudpickle
+
+    files = set(loaded_files(_OURS))
+    for name, module in list(sys.modules.items()):
+        file = os.path.abspath(getattr(module, "__file__", None) or os.devnull)
+        if file in files or name.startswith(PIPELINE_MODULE):
+            cloudpickle.register_pickle_by_value(module)
