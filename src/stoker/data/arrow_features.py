@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a typed column becomes in a tf.Example: Parquet's and JSON's columns go through here."""
+"""What a typed column becomes in a tf.Example: all columns but CSV's go through here."""
+
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +27,29 @@ def feature_type(kind: pa.DataType, where: str) -> pa.DataType:
         f"{where} holds {kind}. An example holds integers, floats, text and lists of these: "
         "convert the column first."
     )
+
+
+def check_same_types(schemas: Iterable[tuple[str, pa.Schema]]) -> None:
+    """Refuse files with columns that no example can hold, or that are not the same in all files."""
+    seen: dict[str, tuple[pa.DataType, str]] = {}
+    for path, schema in schemas:
+        for column in schema:
+            kind = feature_type(column.type, f"{path}, column {column.name!r}")
+            before, where = seen.setdefault(column.name, (kind, path))
+            if kind != before:
+                raise BadData(
+                    f"{path}: the column {column.name!r} holds {column.type}, but in {where} it "
+                    "does not. Files of one split need the same types."
+                )
+
+
+def as_features(rows: pa.RecordBatch, place: str) -> pa.RecordBatch:
+    """Every column as a list of values; null where a row has none."""
+    columns = [
+        as_feature(column, f"{place}, column {name!r}")
+        for name, column in zip(rows.schema.names, rows.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, rows.schema.names)
 
 
 def as_feature(column: pa.Array, where: str) -> pa.Array:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stoker.data.arrow_features import as_feature, feature_type
+from stoker.data.arrow_features import check_same_types
 from stoker.errors import BadData
 
 _BATCH_ROWS = 1 << 14
@@ -15,20 +15,9 @@ _BATCH_CELLS = 1 << 22
 
 def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Batches as they are in the files, each with its file; all files are looked at first."""
-    num_rows = 0
-    seen: dict[str, tuple[pa.DataType, str]] = {}
-    for path in files:
-        file = _open(path)
-        num_rows += file.metadata.num_rows
-        for field in file.schema_arrow:
-            kind = feature_type(field.type, f"{path}, column {field.name!r}")
-            before, where = seen.setdefault(field.name, (kind, path))
-            if kind != before:
-                raise BadData(
-                    f"{path}: the column {field.name!r} holds {field.type}, but in {where} it does "
-                    "not. Files of one split need the same types."
-                )
-    if not num_rows:
+    looked_at = [(file.schema_arrow, file.metadata.num_rows) for file in map(_open, files)]
+    check_same_types(zip(files, (schema for schema, _ in looked_at), strict=True))
+    if not any(num_rows for _, num_rows in looked_at):
         raise BadData(f"{', '.join(files)}: there is no row.")
     for path in files:
         yield from ((path, batch) for batch in _batches(path))
@@ -61,12 +50,3 @@ def _open(path: str) -> pq.ParquetFile:
 
 def _reason(error: Exception) -> str:
     return " ".join(str(error).split()).rstrip(". ")
-
-
-def columns_of(rows: pa.RecordBatch, path: str) -> pa.RecordBatch:
-    """Every column as a list of values; null where a row has none."""
-    columns = [
-        as_feature(column, f"{path}, column {name!r}")
-        for name, column in zip(rows.schema.names, rows.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, rows.schema.names)
