@@ -10,14 +10,11 @@ from stoker.stand_ins.tfx.missing import MODULES
 NAMES = {
     "tfx.components.ExampleDiff": "previous_statistics",
     "tfx.components.DistributionValidator": "previous_statistics",
-    "tfx.components.example_gen.component.QueryBasedExampleGen": "CsvExampleGen",
     "tfx.v1.proto.ExampleDiffConfig": "previous_statistics",
-    "tfx.v1.dsl.components.BeamComponentParameter": "with_beam_pipeline_args",
     "tfx.v1.orchestration.metadata.mysql_metadata_connection_config": "sqlite_metadata_connection",
     "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "ExecutorClassSpec",
     "tfx.orchestration.data_types.ExecutionInfo": "executor",
     "tfx.proto.orchestration.pipeline_pb2.Pipeline": "components",
-    "tfx.types.standard_component_specs.QueryBasedExampleGenSpec": "CsvExampleGen",
 }
 
 

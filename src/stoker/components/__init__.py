@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stoker.components.bulk_inferrer import BulkInferrer as BulkInferrer
     from stoker.components.evaluator import Evaluator as Evaluator
+    from stoker.components.example_gen.component import AvroExampleGen as AvroExampleGen
     from stoker.components.example_gen.component import CsvExampleGen as CsvExampleGen
     from stoker.components.example_gen.component import FileBasedExampleGen as FileBasedExampleGen
     from stoker.components.example_gen.component import ImportExampleGen as ImportExampleGen
     from stoker.components.example_gen.component import JsonExampleGen as JsonExampleGen
     from stoker.components.example_gen.component import ParquetExampleGen as ParquetExampleGen
+    from stoker.components.example_gen.component import QueryBasedExampleGen as QueryBasedExampleGen
+    from stoker.components.example_gen.queries import BigQueryExampleGen as BigQueryExampleGen
+    from stoker.components.example_gen.queries import PrestoExampleGen as PrestoExampleGen
     from stoker.components.example_validator import ExampleValidator as ExampleValidator
     from stoker.components.importer import Importer as Importer
     from stoker.components.infra_validator import InfraValidator as InfraValidator
@@ -35,6 +39,8 @@ if TYPE_CHECKING:
     from stoker.components.tuner.component import Tuner as Tuner
 
 STEPS = {
+    "AvroExampleGen": "example_gen.component",
+    "BigQueryExampleGen": "example_gen.queries",
     "BulkInferrer": "bulk_inferrer",
     "CsvExampleGen": "example_gen.component",
     "Evaluator": "evaluator",
@@ -47,7 +53,9 @@ STEPS = {
     "JsonExampleGen": "example_gen.component",
     "ModelValidator": "model_validator",
     "ParquetExampleGen": "example_gen.component",
+    "PrestoExampleGen": "example_gen.queries",
     "Pusher": "pusher",
+    "QueryBasedExampleGen": "example_gen.component",
     "Resolver": "resolver",
     "Rewriter": "rewriter",
     "SchemaGen": "schema_gen",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which files a pattern means: the first thing that every reader of examples asks."""
 
+import contextlib
 import glob
 import os
 import stat
@@ -29,6 +30,20 @@ def matching_files(patterns: str | Iterable[str]) -> list[str]:
             raise BadData(f"No file matches {pattern!r}. Check the path and the pattern.")
         found.update(dict.fromkeys(files))
     return list(found)
+
+
+def find_files(pattern: str) -> list[str]:
+    """The files that match a pattern; where only folders do, all files in them. It may be none."""
+    with contextlib.suppress(BadData):
+        return matching_files(pattern)
+    below = (os.walk(folder) for folder in sorted(glob.glob(pattern)) if os.path.isdir(folder))
+    found = [
+        os.path.join(folder, name)
+        for walk in below
+        for folder, _, names in walk
+        for name in sorted(names)
+    ]
+    return sorted(path for path in found if os.path.isfile(path))
 
 
 def _matching_one(pattern: str) -> list[str]:

@@ -34,6 +34,7 @@ from stoker.dsl.executor import BaseDriver, ExecutorClassSpec, parse_message
 from stoker.dsl.loops import check_in_loops, loops_here
 from stoker.dsl.parameters import RuntimeParameter, substitute
 from stoker.dsl.placeholders import Facts, NotYet, Placeholder, fill_in, is_open, placeholders_in
+from stoker.dsl.proto.example_gen_pb2 import CustomConfig
 from stoker.dsl.users_files import find_declaring_folder
 from stoker.errors import MissingPart
 from stoker.metadata.masking import mask_item
@@ -201,6 +202,8 @@ class ComponentSpec:
             if value.DESCRIPTOR.full_name != wanted.DESCRIPTOR.full_name:
                 raise TypeError(f"{self._name}: {key!r} takes {name}, got {value.DESCRIPTOR.name}.")
             return _message_to_json(value)
+        if wanted is CustomConfig and isinstance(value, dict):
+            return json.dumps(value, sort_keys=True)  # its reader is the user's own executor
         if not isinstance(value, dict | str):
             got = mask_item(key, value)
             raise TypeError(f"{self._name}: {key!r} takes {name} or a dict, got {got!r}.")
@@ -464,6 +467,7 @@ class BaseComponent(Node):
     SPEC_CLASS: ClassVar[type[ComponentSpec]]
     EXECUTOR_SPEC: ClassVar[ExecutorClassSpec]
     DRIVER_CLASS: ClassVar[type[BaseDriver]] = BaseDriver
+    """What completes the parameters when the step begins; users' own are refused."""
     checks: tuple[str, ...] = ()
     """Executors that see what was written before it is published, in turn; each may refuse it."""
     workers: Workers | None = None
@@ -489,7 +493,7 @@ class BaseComponent(Node):
             raise ValueError(
                 f"{type(self).__name__} takes a {self.SPEC_CLASS.__name__}, got {spec!r}."
             )
-        if self.DRIVER_CLASS is not BaseDriver:
+        if not self.DRIVER_CLASS.__module__.startswith("stoker."):
             raise MissingPart(
                 f"{type(self).__name__} has the driver {self.DRIVER_CLASS.__name__}, and there are "
                 "no drivers here. Put what it does into the executor's Do(), or into a step before."

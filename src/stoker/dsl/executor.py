@@ -5,14 +5,14 @@ import abc
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from stoker.artifacts import Artifact
+from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.cells import file_of_cells
 from stoker.errors import MissingPart
 
@@ -93,7 +93,12 @@ class BaseExecutor(abc.ABC):
 
 
 class BaseDriver:
-    """What prepares a step in TFX; here the runner does, for all of them."""
+    """What prepares a step, before its executor runs; here the runner does most of that."""
+
+    @classmethod
+    def drive(cls, parameters: Mapping[str, Any], outputs: ArtifactMap) -> Mapping[str, Any]:  # noqa: ARG003
+        """The parameters that the executor is given; outputs may be told something as well."""
+        return parameters
 
 
 class BaseBeamExecutor(BaseExecutor):

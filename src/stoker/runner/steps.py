@@ -30,7 +30,7 @@ from stoker.dsl.partial_run import Choice
 from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.placeholders import Absent, Facts, fill_in, placeholders_in
 from stoker.dsl.places import check_places
-from stoker.errors import StepFailed, StokerError
+from stoker.errors import BadData, StepFailed, StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.step_log import StepLog
 from stoker.metadata.masking import environment, find_secrets, mask_secrets
@@ -526,7 +526,8 @@ class Steps:
             facts = self._gather_facts(node, inputs, execution, checkpoint_dir)
             # The plan itself stays as it is: what waits for the execution is new in each.
             ready = self._complete_plan(node, facts) if node.spec.placeholders else plan
-            task = self._make_task(node, ready, facts, execution, checkpoint_dir)
+            driven = replace(ready, parameters=_drive(node, ready.parameters, execution.outputs))
+            task = self._make_task(node, driven, facts, execution, checkpoint_dir)
             outcome = self.launcher.launch(task, self.console)
             outputs = self._take_outputs(node, task, outcome)
             observed = read_journals(task.observed_dir)
@@ -725,6 +726,16 @@ def _is_required(node: Node, key: str) -> bool:
     if not isinstance(node, BaseComponent) or node.inputs[key].is_optional:
         return False
     return node.spec.INPUTS[key].required
+
+
+def _drive(
+    node: BaseComponent, parameters: Mapping[str, Any], outputs: ArtifactMap
+) -> Mapping[str, Any]:
+    """The parameters as the executor is given them; a driver may have found more of them."""
+    try:
+        return node.DRIVER_CLASS.drive(parameters, outputs)
+    except (BadData, ValueError) as error:
+        raise StepFailed(f"{node.id} failed: {type(error).__name__}: {error}") from error
 
 
 def _copy_from_outside(artifact: Artifact) -> Artifact:

@@ -5,7 +5,10 @@ from stoker.stand_ins.tfx.component_keys import *
 from stoker.stand_ins.tfx.missing import find_part
 from stoker.components.bulk_inferrer import BulkInferrerSpec
 from stoker.components.evaluator import EvaluatorSpec
-from stoker.components.example_gen.component import FileBasedExampleGenSpec
+from stoker.components.example_gen.component import (
+    FileBasedExampleGenSpec,
+    QueryBasedExampleGenSpec,
+)
 from stoker.components.example_validator import ExampleValidatorSpec
 from stoker.components.infra_validator import InfraValidatorSpec
 from stoker.components.pusher import PusherSpec

@@ -9,12 +9,14 @@ from stoker.data.tfrecord import read_records
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs the executor of an ExampleGen, and gives its output."""
+    """Runs the driver and the executor of an ExampleGen, and gives its output."""
 
     def do(component, executor=CsvExecutor, name="examples"):
         examples = Examples()
         examples.uri = str(tmp_path / name)
-        executor().Do({}, {"examples": [examples]}, component.spec.values({}))
+        outputs = {"examples": [examples]}
+        parameters = component.DRIVER_CLASS.drive(component.spec.values({}), outputs)
+        executor().Do({}, outputs, parameters)
         return examples
 
     return do

@@ -9,25 +9,51 @@ To add an input format:
 """
 
 import contextlib
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from google.protobuf import json_format
-
 from stoker import dsl
-from stoker.any_python.names import check_file_name
 from stoker.artifacts import Examples
-from stoker.components.example_gen.spans import check_patterns, check_range, choose
+from stoker.components.example_gen.configs import (
+    make_default_input_config,
+    make_default_output_config,
+    name_output_splits,
+    parse_range,
+)
+from stoker.components.example_gen.driver import FileBasedDriver, QueryBasedDriver
+from stoker.components.example_gen.spans import below, check_patterns, check_range, choose
 from stoker.dsl.proto import example_gen_pb2, range_config_pb2
 from stoker.errors import BadData
 
 _EXECUTORS = "stoker.components.example_gen.executor"
-_PAYLOADS = (example_gen_pb2.FORMAT_TF_EXAMPLE, example_gen_pb2.FORMAT_PROTO)
+_PAYLOADS = (
+    example_gen_pb2.FORMAT_TF_EXAMPLE,
+    example_gen_pb2.FORMAT_TF_SEQUENCE_EXAMPLE,
+    example_gen_pb2.FORMAT_PROTO,
+)
+_IMPORTED_PAYLOADS = (example_gen_pb2.FORMAT_TF_EXAMPLE, example_gen_pb2.FORMAT_PROTO)
 
 InputConfig = example_gen_pb2.Input | dict[str, Any] | dsl.RuntimeParameter | None
 OutputConfig = example_gen_pb2.Output | dict[str, Any] | dsl.RuntimeParameter | None
+CustomConfig = example_gen_pb2.CustomConfig | dict[str, Any] | dsl.RuntimeParameter | None
 RangeConfig = (
     range_config_pb2.RangeConfig | dict[str, Any] | dsl.RuntimeParameter | dsl.Placeholder | None
 )
+
+
+class QueryBasedExampleGenSpec(dsl.ComponentSpec):
+    """The table of an ExampleGen that asks a database."""
+
+    PARAMETERS: ClassVar = {
+        "input_config": dsl.ExecutionParameter(type=example_gen_pb2.Input),
+        "output_config": dsl.ExecutionParameter(type=example_gen_pb2.Output),
+        "output_data_format": dsl.ExecutionParameter(type=int),
+        "output_file_format": dsl.ExecutionParameter(type=int),
+        "custom_config": dsl.ExecutionParameter(type=example_gen_pb2.CustomConfig, optional=True),
+        "range_config": dsl.ExecutionParameter(type=range_config_pb2.RangeConfig, optional=True),
+    }
+    OUTPUTS: ClassVar = {"examples": dsl.ChannelParameter(type=Examples)}
+    OLDER_NAMES: ClassVar = {"example_artifacts": "examples", "output": "examples"}
 
 
 class FileBasedExampleGenSpec(dsl.ComponentSpec):
@@ -35,14 +61,55 @@ class FileBasedExampleGenSpec(dsl.ComponentSpec):
 
     PARAMETERS: ClassVar = {
         "input_base": dsl.ExecutionParameter(type=str, names_file=True),
-        "input_config": dsl.ExecutionParameter(type=example_gen_pb2.Input),
-        "output_config": dsl.ExecutionParameter(type=example_gen_pb2.Output),
-        "output_data_format": dsl.ExecutionParameter(type=int),
-        "output_file_format": dsl.ExecutionParameter(type=int),
-        "range_config": dsl.ExecutionParameter(type=range_config_pb2.RangeConfig, optional=True),
+        **QueryBasedExampleGenSpec.PARAMETERS,
     }
-    OUTPUTS: ClassVar = {"examples": dsl.ChannelParameter(type=Examples)}
-    OLDER_NAMES: ClassVar = {"example_artifacts": "examples", "output": "examples"}
+    OUTPUTS: ClassVar = QueryBasedExampleGenSpec.OUTPUTS
+    OLDER_NAMES: ClassVar = QueryBasedExampleGenSpec.OLDER_NAMES
+
+
+class QueryBasedExampleGen(dsl.BaseComponent):
+    """Queries to examples, by an executor that says how they are asked."""
+
+    SPEC_CLASS: ClassVar = QueryBasedExampleGenSpec
+    BASE_TYPE: ClassVar = "PROCESS"
+    TYPE_NAME: ClassVar = "tfx.components.example_gen.component.QueryBasedExampleGen"
+    DRIVER_CLASS: ClassVar = QueryBasedDriver
+
+    @dsl.take_older_names
+    def __init__(
+        self,
+        input_config: InputConfig,
+        output_config: OutputConfig = None,
+        custom_config: CustomConfig = None,
+        range_config: RangeConfig = None,
+        output_data_format: int = example_gen_pb2.FORMAT_TF_EXAMPLE,
+        output_file_format: int = example_gen_pb2.FORMAT_TFRECORDS_GZIP,
+        custom_executor_spec: dsl.ExecutorClassSpec | None = None,
+        *,
+        instance_name: str | None = None,
+    ) -> None:
+        """Declare the step.
+
+        Args:
+            input_config: A query for each split of the input.
+            output_config: The splits to write. By default an input of one split becomes two parts
+                "train" and one part "eval", and an input of several keeps them.
+            custom_config: What else the executor has to know: a message, or anything that JSON can
+                say.
+            range_config: The day whose begin and end are filled into the queries.
+            output_data_format: What the records are: FORMAT_TF_EXAMPLE, the default,
+                FORMAT_TF_SEQUENCE_EXAMPLE or FORMAT_PROTO.
+            output_file_format: What the files are: FORMAT_TFRECORDS_GZIP.
+            custom_executor_spec: An executor of your own, which asks the queries.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
+        _check_executor(self, custom_executor_spec)
+        _check_formats(output_data_format, output_file_format)
+        if output_config is None:
+            output_config = _default_output(input_config)
+        _check_splits(input_config, output_config)
+        spec = QueryBasedExampleGenSpec.from_arguments(locals())
+        super().__init__(spec, custom_executor_spec, instance_name=instance_name)
 
 
 class FileBasedExampleGen(dsl.BaseComponent):
@@ -51,6 +118,7 @@ class FileBasedExampleGen(dsl.BaseComponent):
     SPEC_CLASS: ClassVar = FileBasedExampleGenSpec
     BASE_TYPE: ClassVar = "PROCESS"
     TYPE_NAME: ClassVar = "tfx.components.example_gen.component.FileBasedExampleGen"
+    DRIVER_CLASS: ClassVar = FileBasedDriver
     PRELOAD: ClassVar[tuple[str, ...]] = (_EXECUTORS,)
     PATTERNS: ClassVar[tuple[str, ...]] = ()
     """The names that files of this format have, for `stoker train --data`."""
@@ -61,10 +129,12 @@ class FileBasedExampleGen(dsl.BaseComponent):
         input_base: str | dsl.RuntimeParameter | dsl.Channel | None = None,
         input_config: InputConfig = None,
         output_config: OutputConfig = None,
+        custom_config: CustomConfig = None,
         range_config: RangeConfig = None,
+        output_data_format: int = example_gen_pb2.FORMAT_TF_EXAMPLE,
+        output_file_format: int = example_gen_pb2.FORMAT_TFRECORDS_GZIP,
         custom_executor_spec: dsl.ExecutorClassSpec | None = None,
         *,
-        payload_format: int = example_gen_pb2.FORMAT_TF_EXAMPLE,
         input: dsl.Channel | str | None = None,
         instance_name: str | None = None,
     ) -> None:
@@ -76,47 +146,80 @@ class FileBasedExampleGen(dsl.BaseComponent):
                 files are one split.
             output_config: The splits to write. By default an input of one split becomes two parts
                 "train" and one part "eval", and an input of several keeps them.
+            custom_config: What else the executor has to know: a message, or anything that JSON can
+                say.
             range_config: The span to read where patterns have a {SPAN} or a date; the newest by
                 default.
+            output_data_format: What the records are: FORMAT_TF_EXAMPLE, the default,
+                FORMAT_TF_SEQUENCE_EXAMPLE or FORMAT_PROTO.
+            output_file_format: What the files are: FORMAT_TFRECORDS_GZIP.
             custom_executor_spec: An executor of your own, which reads the files.
-            payload_format: What the records are: FORMAT_TF_EXAMPLE, the default, or FORMAT_PROTO.
             input: An older way to give `input_base`.
             instance_name: An older way to name the step; `with_id` is today's.
         """
-        if custom_executor_spec is None and type(self) is FileBasedExampleGen:
-            *most, last = (step.__name__ for step in FORMATS)
-            raise ValueError(
-                "FileBasedExampleGen needs a custom_executor_spec, such as BeamExecutorSpec("
-                f"parquet_executor.Executor). For files of a known kind use {', '.join(most)} or "
-                f"{last}."
-            )
+        _check_executor(self, custom_executor_spec)
+        _check_formats(output_data_format, output_file_format)
         if input_config is None:
-            input_config = example_gen_pb2.Input()
-            input_config.splits.add(name="single_split", pattern="*")
+            input_config = make_default_input_config()
         if output_config is None:
             output_config = _default_output(input_config)
-        _check_configs(input_config, output_config, range_config)
-        spec = FileBasedExampleGenSpec.from_arguments(
-            locals(),
-            input_base=_choose_base(input_base, input),
-            output_data_format=payload_format,
-            output_file_format=example_gen_pb2.FORMAT_TFRECORDS_GZIP,
-        )
+        _check_splits(input_config, output_config)
+        _check_spans(input_config, range_config)
+        base = _choose_base(input_base, input)
+        spec = FileBasedExampleGenSpec.from_arguments(locals(), input_base=base)
         super().__init__(spec, custom_executor_spec, instance_name=instance_name)
 
     def external_files(self, parameters: dict[str, Any]) -> list[str]:
         """Every file that the input patterns match; none if that is an error, which `Do` tells."""
-        from stoker.data.input_files import matching_files
+        from stoker.data.input_files import find_files
 
-        given = json_format.Parse(parameters["input_config"], example_gen_pb2.Input())
+        base = parameters["input_base"]
+        given = dsl.parse_message(parameters["input_config"], example_gen_pb2.Input())
         with contextlib.suppress(BadData, ValueError):
-            span_range = parse_range(parameters.get("range_config"))
-            chosen = choose(parameters["input_base"], given.splits, span_range)
-            return matching_files(chosen.patterns.values())
+            chosen = choose(base, given.splits, parse_range(parameters.get("range_config")))
+            found = [find_files(below(base, pattern)) for pattern in chosen.patterns.values()]
+            return list(dict.fromkeys(file for files in found for file in files))
         return []
 
 
-class CsvExampleGen(FileBasedExampleGen):
+class _FormatExampleGen(FileBasedExampleGen):
+    """An ExampleGen for files of one format."""
+
+    @dsl.take_older_names
+    def __init__(
+        self,
+        input_base: str | dsl.RuntimeParameter | dsl.Channel | None = None,
+        input_config: InputConfig = None,
+        output_config: OutputConfig = None,
+        range_config: RangeConfig = None,
+        custom_executor_spec: dsl.ExecutorClassSpec | None = None,
+        *,
+        input: dsl.Channel | str | None = None,
+        instance_name: str | None = None,
+    ) -> None:
+        """Declare the step; the arguments are those of FileBasedExampleGen.
+
+        Args:
+            input_base: The folder that holds the files.
+            input_config: A pattern for each split of the input, below `input_base`.
+            output_config: The splits to write.
+            range_config: The span to read.
+            custom_executor_spec: An executor of your own, which reads the files.
+            input: An older way to give `input_base`.
+            instance_name: An older way to name the step; `with_id` is today's.
+        """
+        super().__init__(
+            input_base,
+            input_config,
+            output_config,
+            range_config=range_config,
+            custom_executor_spec=custom_executor_spec,
+            input=input,
+            instance_name=instance_name,
+        )
+
+
+class CsvExampleGen(_FormatExampleGen):
     """CSV files with a header, split 2:1 into train and eval unless told otherwise."""
 
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}:CsvExecutor")
@@ -156,23 +259,21 @@ class ImportExampleGen(FileBasedExampleGen):
             input: An older way to give `input_base`.
             instance_name: An older way to name the step; `with_id` is today's.
         """
-        if payload_format not in _PAYLOADS:
-            known = [example_gen_pb2.PayloadFormat.Name(one) for one in _PAYLOADS]
-            raise ValueError(
-                f"ImportExampleGen: payload_format is one of {known}, got {payload_format!r}."
-            )
+        _check_format(
+            "payload_format", payload_format, _IMPORTED_PAYLOADS, example_gen_pb2.PayloadFormat.Name
+        )
         super().__init__(
             input_base,
             input_config,
             output_config,
-            range_config,
-            payload_format=payload_format,
+            range_config=range_config,
+            output_data_format=payload_format,
             input=input,
             instance_name=instance_name,
         )
 
 
-class ParquetExampleGen(FileBasedExampleGen):
+class ParquetExampleGen(_FormatExampleGen):
     """Parquet files of numbers, text and lists of them, split like those of CsvExampleGen."""
 
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}:ParquetExecutor")
@@ -181,7 +282,16 @@ class ParquetExampleGen(FileBasedExampleGen):
     PATTERNS: ClassVar = ("*.parquet",)
 
 
-class JsonExampleGen(FileBasedExampleGen):
+class AvroExampleGen(_FormatExampleGen):
+    """Avro files of numbers, text and lists of them, split like those of CsvExampleGen."""
+
+    EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}:AvroExecutor")
+    TYPE_NAME: ClassVar = "stoker.components.example_gen.AvroExampleGen"
+    PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.avro")
+    PATTERNS: ClassVar = ("*.avro",)
+
+
+class JsonExampleGen(_FormatExampleGen):
     """Files with a JSON object in each line, gzip or plain, split like those of CsvExampleGen."""
 
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec(f"{_EXECUTORS}:JsonExecutor")
@@ -194,9 +304,33 @@ FORMATS: tuple[type[FileBasedExampleGen], ...] = (
     CsvExampleGen,
     ImportExampleGen,
     ParquetExampleGen,
+    AvroExampleGen,
     JsonExampleGen,
 )
 """The formats that are known by the names of files; add new ones here."""
+
+
+def _check_executor(step: dsl.BaseComponent, given: dsl.ExecutorClassSpec | None) -> None:
+    if given is None and not hasattr(step, "EXECUTOR_SPEC"):
+        *most, last = (known.__name__ for known in FORMATS)
+        raise ValueError(
+            f"{type(step).__name__} needs a custom_executor_spec, such as BeamExecutorSpec("
+            f"MyExecutor). For files of a known kind use {', '.join(most)} or {last}."
+        )
+
+
+def _check_formats(data_format: int, file_format: int) -> None:
+    payload_name, file_name = example_gen_pb2.PayloadFormat.Name, example_gen_pb2.FileFormat.Name
+    _check_format("output_data_format", data_format, _PAYLOADS, payload_name)
+    files = (example_gen_pb2.FORMAT_TFRECORDS_GZIP,)
+    _check_format("output_file_format", file_format, files, file_name)
+
+
+def _check_format(
+    argument: str, given: int, known: tuple[int, ...], name: Callable[[Any], str]
+) -> None:
+    if given not in known:
+        raise ValueError(f"{argument} is one of {', '.join(map(name, known))}, got {given!r}.")
 
 
 def _choose_base(
@@ -217,58 +351,26 @@ def _choose_base(
     return uris[0]
 
 
-def _check_configs(
-    input_config: InputConfig, output_config: OutputConfig, range_config: RangeConfig
-) -> None:
+def _check_splits(input_config: InputConfig, output_config: OutputConfig) -> None:
     """Refuse what can be seen to be wrong before RuntimeParameters have their values."""
+    if isinstance(input_config, example_gen_pb2.Input) and isinstance(
+        output_config, example_gen_pb2.Output
+    ):
+        name_output_splits(input_config, output_config)
+
+
+def _check_spans(input_config: InputConfig, range_config: RangeConfig) -> None:
     if not isinstance(input_config, example_gen_pb2.Input):
         return
-    if isinstance(output_config, example_gen_pb2.Output):
-        output_split_names(input_config, output_config)
+    check_patterns(input_config.splits)
     if isinstance(range_config, range_config_pb2.RangeConfig):
         check_range(input_config.splits, range_config)
 
 
-def parse_range(text: str | None) -> range_config_pb2.RangeConfig | None:
-    """The range that a step was given as a parameter, if any."""
-    return json_format.Parse(text, range_config_pb2.RangeConfig()) if text else None
-
-
-def _default_output(
-    input_config: example_gen_pb2.Input | dict[str, Any] | dsl.RuntimeParameter,
-) -> example_gen_pb2.Output:
-    """Two parts train and one part eval, unless the input is split already."""
-    if isinstance(input_config, dsl.RuntimeParameter):
+def _default_output(input_config: InputConfig) -> example_gen_pb2.Output:
+    if input_config is None or isinstance(input_config, dsl.RuntimeParameter):
         raise ValueError(
             "With a RuntimeParameter as input_config, give an output_config too: "
             "its default depends on how many splits the input has."
         )
-    splits = input_config["splits"] if isinstance(input_config, dict) else input_config.splits
-    output = example_gen_pb2.Output()
-    if len(splits) <= 1:
-        output.split_config.splits.add(name="train", hash_buckets=2)
-        output.split_config.splits.add(name="eval", hash_buckets=1)
-    return output
-
-
-def output_split_names(
-    input_config: example_gen_pb2.Input, output_config: example_gen_pb2.Output
-) -> list[str]:
-    """The names of the splits that will be written; a configuration that cannot be is an error."""
-    for split in input_config.splits:
-        if not split.name or not split.pattern:
-            raise ValueError(f"Each input split needs a name and a pattern, got {split!r}.")
-    check_patterns(input_config.splits)
-    hashed = output_config.split_config.splits
-    if hashed and len(input_config.splits) != 1:
-        raise ValueError(
-            f"output_config splits one input, but input_config has {len(input_config.splits)} "
-            "splits. Give one input split, or leave out output_config to keep them."
-        )
-    for bucket in hashed:
-        if not bucket.name or not bucket.hash_buckets:
-            raise ValueError(f"Each output split needs a name and hash_buckets, got {bucket!r}.")
-    names = [split.name for split in hashed or input_config.splits]
-    if not names or len(names) != len(set(names)):
-        raise ValueError(f"An ExampleGen needs splits with different names, got {names}.")
-    return [check_file_name(name, "The name of a split") for name in names]
+    return make_default_output_config(input_config)

@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an ExampleGen does in a worker: it reads the files of a span and writes the splits."""
+"""What an ExampleGen does in a worker: it reads the files of a span and writes the splits.
+
+Where the format is known, whole columns are read, without Beam. Who changes how such an executor
+reads, by a PTransform of their own, has it read with Beam: `BaseExampleGenExecutor`.
+"""
 
 import abc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
 from stoker import dsl
 from stoker.any_python.launcher_link import report
 from stoker.artifacts import Examples
-from stoker.components.example_gen.component import output_split_names, parse_range
-from stoker.components.example_gen.spans import Chosen, choose
+from stoker.components.example_gen.beam_executor import BaseExampleGenExecutor, describe_records
+from stoker.components.example_gen.configs import name_output_splits, parse_configs
+from stoker.components.example_gen.spans import below
 from stoker.data import csv
+from stoker.data.arrow_features import as_features
 from stoker.data.encode import Nulls, as_array, each, encode, encode_feature
-from stoker.data.input_files import fingerprint, matching_files
+from stoker.data.input_files import matching_files
 from stoker.data.shards import Block, write_splits
 from stoker.data.tfrecord import read_record_blocks
 from stoker.dsl.proto import example_gen_pb2
@@ -30,122 +36,153 @@ _FEATURES_TAG = 0x0A  # the field 1 of a tf.Example, and of a tf.SequenceExample
 _KEY_TYPES = [pa.large_list(pa.int64()), pa.large_list(pa.large_binary())]
 
 
-class _FileExecutor(dsl.BaseExecutor, abc.ABC):
-    """Reads the files of each input split and writes the output splits."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where the examples of one split come from."""
+
+    places: list[str]
+    """Files; or a query."""
+    key_feature: str = ""
+    """The feature that decides where an example goes; if empty, all of the example does."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Those of the step."""
+
+    @property
+    def payload_format(self) -> int:
+        """What the records are."""
+        return self.parameters.get("output_data_format") or example_gen_pb2.FORMAT_TF_EXAMPLE
+
+
+class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
+    """Reads columns of each input split and writes the output splits."""
 
     @abc.abstractmethod
-    def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:
-        """What makes the blocks of examples, in order; each may be called in another thread.
+    def blocks(self, source: Source) -> Blocks:
+        """What makes the blocks of examples, in order; each may be called in another thread."""
 
-        The key of an example is the whole example if `key_feature` is empty.
-        """
+    def find_places(self, parameters: Mapping[str, Any], pattern: str) -> list[str]:
+        """The files that a split's pattern means."""
+        return matching_files(below(parameters["input_base"], pattern))
 
-    def write(
-        self,
-        files: list[str],
-        split_dirs: list[str],
-        hash_buckets: list[int],
-        *,
-        key_feature: str,
-        payload_format: int,
-    ) -> None:
-        """Write the examples of some files to splits."""
-        write_splits(self.blocks(files, key_feature, payload_format), split_dirs, hash_buckets)
+    def write(self, source: Source, split_dirs: list[str], hash_buckets: list[int]) -> None:
+        """Write the examples of a source to splits."""
+        write_splits(self.blocks(source), split_dirs, hash_buckets)
+
+    def read(self, source: Source) -> Iterator[bytes]:
+        """The serialized examples of a source, one by one."""
+        for make in self.blocks(source):
+            yield from each(make().records)
+
+    def GetInputSourceToExamplePTransform(self) -> Callable[..., Any]:  # noqa: D102
+        from stoker.components.example_gen.beam_reading import ReadColumns
+
+        return partial(ReadColumns, type(self))
 
     def Do(
         self,
-        input_dict: dsl.Artifacts,  # noqa: ARG002
+        input_dict: dsl.Artifacts,
         output_dict: dsl.Artifacts,
         exec_properties: dict[str, Any],
     ) -> None:
         """Generate examples."""
-        given = json_format.Parse(exec_properties["input_config"], example_gen_pb2.Input())
-        wanted = json_format.Parse(exec_properties["output_config"], example_gen_pb2.Output())
-        payload_format = exec_properties.get("output_data_format", 0)
-        payload_format = payload_format or example_gen_pb2.FORMAT_TF_EXAMPLE
+        if self._is_changed_by_a_subclass():
+            super().Do(input_dict, output_dict, exec_properties)
+            return
+        given, wanted = parse_configs(exec_properties)
         (examples,) = output_dict["examples"]
         assert isinstance(examples, Examples)
-        examples.splits = output_split_names(given, wanted)
-        chosen = choose(
-            exec_properties["input_base"],
-            given.splits,
-            parse_range(exec_properties.get("range_config")),
-        )
-        prints = []
-        for name, pattern in chosen.patterns.items():
-            files = matching_files(pattern)
-            prints.append(fingerprint(name, files))
-            parts = wanted.split_config.splits
-            self.write(
-                files,
-                [examples.path(split=one) for one in [part.name for part in parts] or [name]],
-                [part.hash_buckets for part in parts] or [1],
+        examples.splits = name_output_splits(given, wanted)
+        parts = wanted.split_config.splits
+        for split in given.splits:
+            source = Source(
+                places=self.find_places(exec_properties, split.pattern),
                 key_feature=wanted.split_config.partition_feature_name,
-                payload_format=payload_format,
+                parameters=exec_properties,
             )
-        _note_span(examples, chosen)
-        examples.set_string_custom_property("input_fingerprint", "\n".join(prints))
-        examples.set_string_custom_property("file_format", "tfrecords_gzip")
-        examples.set_string_custom_property(
-            "payload_format", example_gen_pb2.PayloadFormat.Name(payload_format)
+            names = [part.name for part in parts] or [split.name]
+            split_dirs = [examples.path(split=name) for name in names]
+            self.write(source, split_dirs, [part.hash_buckets for part in parts] or [1])
+        describe_records(examples, exec_properties)
+
+    def _is_changed_by_a_subclass(self) -> bool:
+        return (
+            type(self).GenerateExamplesByBeam is not ColumnsExecutor.GenerateExamplesByBeam
+            or type(self).GetInputSourceToExamplePTransform
+            is not ColumnsExecutor.GetInputSourceToExamplePTransform
         )
 
 
-def _note_span(examples: Examples, chosen: Chosen) -> None:
-    """Say which span this is, as properties and, where code written for TFX looks, custom ones."""
-    examples.span, examples.version = chosen.span, chosen.version or 0
-    examples.set_int_custom_property("span", chosen.span)
-    if chosen.version is not None:
-        examples.set_int_custom_property("version", chosen.version)
-
-
-class CsvExecutor(_FileExecutor):
+class CsvExecutor(ColumnsExecutor):
     """CSV rows to tf.Examples."""
 
     _look: Callable[[Sequence[str]], csv.CsvLayout] = staticmethod(csv.guess)
 
-    def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
+    def blocks(self, source: Source) -> Blocks:  # noqa: D102
+        files = source.places
         table = self._look(files)
         overflows = csv.Overflows(files, _warn)
         overflows.look_at(table)
         for cells in csv.read_cells(files, table):
             columns = partial(csv.columns_of, cells, table, overflows=overflows)
-            yield partial(_encode, columns, files[0], key_feature)
+            yield partial(_encode, columns, files[0], source.key_feature)
 
-    def write(self, *args: Any, **options: Any) -> None:
+    def write(self, *args: Any) -> None:
         """Write what the first rows suggest; after a surprise, look at all rows and start again."""
         try:
-            super().write(*args, **options)
+            super().write(*args)
         except csv.Surprise:
             self._look = csv.scan
-            super().write(*args, **options)
+            super().write(*args)
+
+    def read(self, source: Source) -> Iterator[bytes]:
+        """Look at all rows first: what was given cannot be taken back."""
+        self._look = csv.scan
+        return super().read(source)
+
+
+def read_csv(exec_properties: Mapping[str, Any], split_pattern: str) -> Any:
+    """A PTransform that reads the tf.Examples of CSV files."""
+    return CsvExecutor().GetInputSourceToExamplePTransform()(exec_properties, split_pattern)
 
 
 def _warn(text: str) -> None:
     report({"kind": "warning", "text": text})
 
 
-class ParquetExecutor(_FileExecutor):
+class ParquetExecutor(ColumnsExecutor):
     """Rows of Parquet files to tf.Examples."""
 
-    def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
-        from stoker.data.parquet import columns_of, read_rows
+    def blocks(self, source: Source) -> Blocks:  # noqa: D102
+        from stoker.data.parquet import read_rows
 
-        for path, rows in read_rows(files):
-            columns = partial(columns_of, rows, path)
-            yield partial(_encode, columns, path, key_feature, "unset")
+        yield from encode_rows(read_rows(source.places), source.key_feature)
 
 
-class JsonExecutor(_FileExecutor):
+class AvroExecutor(ColumnsExecutor):
+    """Rows of Avro files to tf.Examples."""
+
+    def blocks(self, source: Source) -> Blocks:  # noqa: D102
+        from stoker.data.avro import read_rows
+
+        yield from encode_rows(read_rows(source.places), source.key_feature)
+
+
+class JsonExecutor(ColumnsExecutor):
     """Lines of JSON objects to tf.Examples."""
 
-    def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: ARG002, D102
+    def blocks(self, source: Source) -> Blocks:  # noqa: D102
         from stoker.data.json_lines import columns_of, read_lines, scan
 
-        kinds = scan(files)
-        for path, lines in read_lines(files):
+        kinds = scan(source.places)
+        for path, lines in read_lines(source.places):
             columns = partial(columns_of, lines, kinds)
-            yield partial(_encode, columns, path, key_feature, "unset")
+            yield partial(_encode, columns, path, source.key_feature, "unset")
+
+
+def encode_rows(rows: Iterator[tuple[str, pa.RecordBatch]], key_feature: str) -> Blocks:
+    """Blocks of typed rows, each batch with the place that it is from."""
+    for place, batch in rows:
+        yield partial(_encode, partial(as_features, batch, place), place, key_feature, "unset")
 
 
 def _encode(
@@ -171,16 +208,16 @@ def _feature_keys(
     return each(encode_feature(column))
 
 
-class ImportExecutor(_FileExecutor):
+class ImportExecutor(ColumnsExecutor):
     """Records as they are, checked to be what they should be."""
 
-    def blocks(self, files: list[str], key_feature: str, payload_format: int) -> Blocks:  # noqa: D102
-        make = _import
-        if payload_format == example_gen_pb2.FORMAT_PROTO:
+    def blocks(self, source: Source) -> Blocks:  # noqa: D102
+        make, key_feature = _import, source.key_feature
+        if source.payload_format == example_gen_pb2.FORMAT_PROTO:
             if key_feature:
-                raise _no_key(files[0], key_feature, "its records are not tf.Examples")
+                raise _no_key(source.places[0], key_feature, "its records are not tf.Examples")
             make = _keep
-        for path in files:
+        for path in source.places:
             number = 0
             for records in read_record_blocks(path):
                 yield partial(make, path, number, records, key_feature)

@@ -4,7 +4,9 @@
     day-{SPAN}/v{VERSION}/train-*       {SPAN:3} is a number of three digits
     {YYYY}-{MM}-{DD}/train-*            a date is the span of its days since 1970-01-01
 
-An ExampleGen reads one span, the newest unless told otherwise, and the newest version of it.
+An ExampleGen reads one span, the newest unless told otherwise, and the newest version of it. A
+query has words of its own for a span that is a day: @span_begin_timestamp, @span_end_timestamp and
+@span_yyyymmdd_utc.
 """
 
 import datetime
@@ -27,7 +29,7 @@ _FIRST_DAY = datetime.date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The span and version to read, and the pattern of its files for each split."""
+    """The span and version to read, and the pattern of its files for each split, as given."""
 
     span: int
     version: int | None
@@ -50,10 +52,13 @@ def choose(
     """Find the newest span, or the one that is asked for, which all splits must have."""
     check_patterns(splits)
     check_range(splits, range_config)
-    patterns = {split.name: _below(input_base, split.pattern) for split in splits}
+    patterns = {split.name: split.pattern for split in splits}
     if not _words(splits[0].pattern):
         return Chosen(span=0, version=None, patterns=patterns)
-    newest = {name: _newest(pattern, range_config) for name, pattern in patterns.items()}
+    newest = {
+        name: _newest(below(input_base, pattern), range_config)
+        for name, pattern in patterns.items()
+    }
     if len({(found.span, found.version) for found in newest.values()}) > 1:
         told = ", ".join(
             f"{name}: span {found.span}, version {found.version}" for name, found in newest.items()
@@ -67,6 +72,30 @@ def choose(
             name: _fill_in(pattern, dict(newest[name].texts)) for name, pattern in patterns.items()
         },
     )
+
+
+def choose_of_query(splits: Sequence[Input.Split], range_config: RangeConfig | None) -> Chosen:
+    """Queries with the one span filled in that is asked for."""
+    span = 0
+    if range_config is not None:
+        _check_one_span(range_config)
+        if not range_config.HasField("static_range"):
+            raise ValueError(
+                "A query has no newest span: give range_config a static_range with the same "
+                "start_span_number and end_span_number, in days since 1970-01-01."
+            )
+        span = range_config.static_range.start_span_number
+    patterns = {split.name: fill_in_query(split.pattern, span) for split in splits}
+    return Chosen(span=span, version=None, patterns=patterns)
+
+
+def fill_in_query(query: str, span: int) -> str:
+    """A query with the begin and end of a day in place of the words for them."""
+    day = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(days=span)
+    end = day + datetime.timedelta(days=1)
+    query = query.replace("@span_begin_timestamp", str(int(day.timestamp())))
+    query = query.replace("@span_end_timestamp", str(int(end.timestamp())))
+    return query.replace("@span_yyyymmdd_utc", day.strftime("'%Y%m%d'"))
 
 
 def check_patterns(splits: Sequence[Input.Split]) -> None:
@@ -93,6 +122,15 @@ def check_range(splits: Sequence[Input.Split], range_config: RangeConfig | None)
     """Refuse a range of more than one span, or of spans that the patterns do not have."""
     if range_config is None:
         return
+    _check_one_span(range_config)
+    if not all(_words(split.pattern) for split in splits):
+        raise ValueError(
+            "range_config chooses a span, but a pattern has neither {SPAN} nor "
+            f"{{YYYY}}, {{MM}} and {{DD}}: {[split.pattern for split in splits]}."
+        )
+
+
+def _check_one_span(range_config: RangeConfig) -> None:
     match range_config.WhichOneof("range"):
         case "static_range":
             first = range_config.static_range.start_span_number
@@ -112,18 +150,13 @@ def check_range(splits: Sequence[Input.Split], range_config: RangeConfig | None)
             "starts and ends with the same span, or a rolling range with num_spans=1 alone. To "
             "train on several spans, use a Resolver with SpanRangeStrategy."
         )
-    if not all(_words(split.pattern) for split in splits):
-        raise ValueError(
-            "range_config chooses a span, but a pattern has neither {SPAN} nor "
-            f"{{YYYY}}, {{MM}} and {{DD}}: {[split.pattern for split in splits]}."
-        )
 
 
 def _words(pattern: str) -> list[str]:
     return [match[1] for match in _WORD.finditer(pattern)]
 
 
-def _below(input_base: str, pattern: str) -> str:
+def below(input_base: str, pattern: str) -> str:
     """The pattern below the base; the base may also be a file or a glob by itself.
 
     A folder or file that is there means itself, though its name may look like a glob.

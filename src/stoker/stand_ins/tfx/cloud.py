@@ -33,7 +33,6 @@ _TRAIN = (
 _TUNE = "Use Tuner from tfx.components: its trials run side by side on this machine."
 _PUSH = "Use Pusher from tfx.components, which pushes to a folder."
 _INFER = "Use BulkInferrer from tfx.components."
-_READ = "Export the table to CSV or TFRecord files, and read those with an ExampleGen."
 
 
 def _refuse(path: str, advice: str, base: type) -> Any:
@@ -60,9 +59,5 @@ BulkInferrer = _refuse(
 BulkInferrerExecutor = _refuse(
     f"{_AI_PLATFORM}.bulk_inferrer.executor.Executor", _INFER, BaseExecutor
 )
-BigQueryExampleGen = _refuse(
-    f"{_BIG_QUERY}.example_gen.component.BigQueryExampleGen", _READ, BaseComponent
-)
-BigQueryExecutor = _refuse(f"{_BIG_QUERY}.example_gen.executor.Executor", _READ, BaseExecutor)
 BigQueryPusher = _refuse(f"{_BIG_QUERY}.pusher.component.Pusher", _PUSH, BaseComponent)
 BigQueryPusherExecutor = _refuse(f"{_BIG_QUERY}.pusher.executor.Executor", _PUSH, BaseExecutor)

@@ -2,10 +2,12 @@
 """The parts of TFX that are not here: where they were, and what to do instead.
 
 A module of the `tfx` package says `__getattr__ = find_part(__name__)`, or `raise
-missing_module(__name__)` if it is missing as a whole.
+missing_module(__name__)` if it is missing as a whole. A package of which little is here says
+`__getattr__ = find_few_parts(__name__)`.
 """
 
 import importlib
+import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
@@ -29,16 +31,11 @@ _CONTAINERS = (
 _MYSQL = "Keep the store in a file: sqlite_metadata_connection_config(path)."
 _STATES = "See how runs ended with `stoker runs`, or in the store's executions."
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
-_OWN_EXAMPLE_GEN = (
-    "Use CsvExampleGen or ImportExampleGen, or write a @component that makes Examples."
-)
-_AVRO = "Convert the files to Parquet, and read those with ParquetExampleGen."
 _EXAMPLES = "Copy the file out of TFX's examples, beside your own, and import it from there."
 _TEMPLATES = "Copy a template with `tfx template copy`, and import from your copy."
 
 NAMES: Advice = {
     "AsyncOutputArtifact": "Use OutputArtifact: a step publishes its outputs when it ends.",
-    "BeamComponentParameter": "Give the flags with .with_beam_pipeline_args([…]) on the step.",
     "ComponentInfo": _DRIVERS,
     "DistributionValidator": _VALIDATOR,
     "DistributionValidatorConfig": _VALIDATOR,
@@ -52,8 +49,6 @@ NAMES: Advice = {
     "PairedExampleSkew": _VALIDATOR,
     "PipelineDecorator": "Let the function return Pipeline(…, components=[…]) itself.",
     "PipelineInfo": _DRIVERS,
-    "QueryBasedExampleGen": _OWN_EXAMPLE_GEN,
-    "QueryBasedExampleGenSpec": _OWN_EXAMPLE_GEN,
     "RunState": _STATES,
     "TemplatedExecutorContainerSpec": _CONTAINERS,
     "create_container_component": _CONTAINERS,
@@ -67,18 +62,16 @@ COMPILED: Advice = dict.fromkeys(
     "Stoker compiles nothing: a pipeline's steps are in Pipeline(…).components.",
 )
 MODULES: Advice = {
-    "tfx.components.example_gen.base_example_gen_executor": _OWN_EXAMPLE_GEN,
-    "tfx.components.example_gen.custom_executors.avro_executor": _AVRO,
-    "tfx.components.example_gen.utils": _OWN_EXAMPLE_GEN,
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
-    "tfx.examples": _EXAMPLES,
     "tfx.experimental": _TEMPLATES,
     "tfx.proto.distribution_validator_pb2": _VALIDATOR,
     "tfx.proto.example_diff_pb2": _VALIDATOR,
     "tfx.proto.orchestration.run_state_pb2": _STATES,
 }
+PACKAGES: Advice = {"tfx.examples": _EXAMPLES}
+"""Of these few modules are here, and the advice is for all others."""
 
 
 def find_part(module_name: str, advice: Advice = NAMES) -> Callable[[str], Any]:
@@ -105,6 +98,23 @@ def _has_submodule(module_name: str, name: str) -> bool:
 def missing_module(module_name: str) -> MissingPart:
     """What to raise when a module that is missing as a whole is imported."""
     return _missing_part(module_name, MODULES[module_name])
+
+
+def find_few_parts(package: str) -> Callable[[str], Any]:
+    """The same for a package of which little is here: the import of any other module says so."""
+    sys.meta_path.append(_Refusal(package))
+    return find_part(package)
+
+
+class _Refusal(importlib.abc.MetaPathFinder):
+    """The last to be asked for a module: nobody has found it."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def find_spec(self, fullname: str, *_: Any) -> None:
+        if fullname.startswith(f"{self._package}."):
+            raise _missing_part(fullname, PACKAGES[self._package])
 
 
 def _missing_part(name: str, advice: str) -> MissingPart:

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples from BigQuery."""
 
-from stoker.stand_ins.tfx.cloud import BigQueryExampleGen
+from stoker.components.example_gen.queries import BigQueryExampleGen

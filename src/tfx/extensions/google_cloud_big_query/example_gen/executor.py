@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples from BigQuery."""
 
-from stoker.stand_ins.tfx.cloud import BigQueryExecutor as Executor
+from stoker.components.example_gen.query_executors import BigQueryExecutor as Executor
