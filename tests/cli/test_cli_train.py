@@ -91,7 +91,7 @@ def test_a_missing_split_is_wrong_usage(tmp_path):
 def test_a_folder_without_data_is_wrong_usage(tmp_path, stoker):
     result = stoker("train", PENGUIN / "module.py", "--data", tmp_path, "--steps", 1)
     assert result.code == 2
-    assert "no files called *.csv, *tfrecord*, *.parquet, *.jsonl" in result.err
+    assert "no files called *.csv, *tfrecord*, *.parquet, *.avro, *.jsonl" in result.err
 
 
 def test_hyperparameters_are_an_artifact_below_the_root(tmp_path):

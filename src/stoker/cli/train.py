@@ -40,7 +40,7 @@ _SPLIT_FOLDER = "Split-"
     "--data",
     required=True,
     type=click.Path(exists=True),
-    help="A CSV, TFRecord, Parquet or JSON lines file, a folder of such files, or one with "
+    help="A CSV, TFRecord, Parquet, Avro or JSON lines file, a folder of such files, or one with "
     "Split-train/ and Split-eval/.",
 )
 @click.option(

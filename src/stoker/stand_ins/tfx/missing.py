@@ -2,12 +2,10 @@
 """The parts of TFX that are not here: where they were, and what to do instead.
 
 A module of the `tfx` package says `__getattr__ = find_part(__name__)`, or `raise
-missing_module(__name__)` if it is missing as a whole. A package of which little is here says
-`__getattr__ = find_few_parts(__name__)`.
+missing_module(__name__)` if it is missing as a whole.
 """
 
 import importlib
-import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
@@ -61,17 +59,22 @@ COMPILED: Advice = dict.fromkeys(
     ["Pipeline", "PipelineInfo", "PipelineNode", "PipelineTaskFinalStatus", "RuntimeParameter"],
     "Stoker compiles nothing: a pipeline's steps are in Pipeline(…).components.",
 )
+_EXAMPLE_PACKAGES = (
+    *("airflow_workshop", "bert", "bigquery_ml", "chicago_taxi_pipeline", "cifar10"),
+    *("custom_components.container_components", "custom_components.hello_world"),
+    *("custom_components.slack", "google_cloud_ai_platform", "imdb", "mnist", "penguin", "ranking"),
+    "tfjs_next_page_prediction",
+)
 MODULES: Advice = {
     "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
+    **dict.fromkeys([f"tfx.examples.{name}" for name in _EXAMPLE_PACKAGES], _EXAMPLES),
     "tfx.experimental": _TEMPLATES,
     "tfx.proto.distribution_validator_pb2": _VALIDATOR,
     "tfx.proto.example_diff_pb2": _VALIDATOR,
     "tfx.proto.orchestration.run_state_pb2": _STATES,
 }
-PACKAGES: Advice = {"tfx.examples": _EXAMPLES}
-"""Of these few modules are here, and the advice is for all others."""
 
 
 def find_part(module_name: str, advice: Advice = NAMES) -> Callable[[str], Any]:
@@ -98,23 +101,6 @@ def _has_submodule(module_name: str, name: str) -> bool:
 def missing_module(module_name: str) -> MissingPart:
     """What to raise when a module that is missing as a whole is imported."""
     return _missing_part(module_name, MODULES[module_name])
-
-
-def find_few_parts(package: str) -> Callable[[str], Any]:
-    """The same for a package of which little is here: the import of any other module says so."""
-    sys.meta_path.append(_Refusal(package))
-    return find_part(package)
-
-
-class _Refusal(importlib.abc.MetaPathFinder):
-    """The last to be asked for a module: nobody has found it."""
-
-    def __init__(self, package: str) -> None:
-        self._package = package
-
-    def find_spec(self, fullname: str, *_: Any) -> None:
-        if fullname.startswith(f"{self._package}."):
-            raise _missing_part(fullname, PACKAGES[self._package])
 
 
 def _missing_part(name: str, advice: str) -> MissingPart:
