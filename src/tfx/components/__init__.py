@@ -5,7 +5,6 @@ from stoker.stand_ins.tfx.missing import find_part
 from stoker.components import *
 from stoker.components.importer import ImporterNode
 from stoker.components.resolver import ResolverNode
-from stoker.stand_ins.tfx.cloud import BigQueryExampleGen
 from stoker.training.tuning import TunerFnResult
 from stoker.user_code.fn_args import DataAccessor, FnArgs
 
