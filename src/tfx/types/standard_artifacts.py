@@ -28,4 +28,3 @@ from stoker.artifacts import (
     TransformGraph,
     TunerResults,
 )
-from stoker.artifacts import Artifact as _TfxArtifact
