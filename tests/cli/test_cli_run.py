@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PIPELINE = """
 from pathlib import Path
 import sys, time

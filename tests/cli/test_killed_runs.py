@@ -15,6 +15,8 @@ from stoker.errors import StepFailed
 from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("killed_notes.py")
 
 

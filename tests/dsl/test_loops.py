@@ -20,6 +20,8 @@ from stoker.launchers.in_process import InProcess
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 
+pytestmark = pytest.mark.slow
+
 
 @component
 def number(value: int) -> OutputDict(number=int):

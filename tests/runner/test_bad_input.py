@@ -17,6 +17,8 @@ from stoker.errors import StepFailed, StokerError
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 
+pytestmark = pytest.mark.slow
+
 GOOD = """
 import os
 def run_fn(fn_args):

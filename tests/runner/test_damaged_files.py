@@ -15,6 +15,8 @@ from stoker.errors import StoreError
 from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner
 
+pytestmark = pytest.mark.slow
+
 
 @component
 def write(model: OutputArtifact[Model]):

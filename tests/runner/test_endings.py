@@ -12,6 +12,8 @@ import pytest
 from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.runner.endings import fold_frames
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys, time
 from tfx import v1 as tfx

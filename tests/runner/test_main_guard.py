@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 HEAD = """
 from tfx import v1 as tfx
 from tfx.v1.dsl.components import OutputDict, Parameter, component

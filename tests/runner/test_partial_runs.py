@@ -10,6 +10,8 @@ from stoker.errors import StepFailed, StokerError
 from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner
 
+pytestmark = pytest.mark.slow
+
 
 @component
 def first(value: Parameter[int]) -> OutputDict(out=int):

@@ -20,6 +20,8 @@ from stoker.metadata.records import ExecutionState
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 
+pytestmark = pytest.mark.slow
+
 TRAINED = """
 import atexit, logging, os, resource, shutil, signal, sys, tempfile, threading, time
 from pathlib import Path

@@ -14,6 +14,8 @@ from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner, intercept
 from stoker.storage.locks import hold_dir
 
+pytestmark = pytest.mark.slow
+
 MODULE = """
 import os
 

@@ -33,6 +33,8 @@ from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 from stoker.storage.manifest import Manifest, describe
 
+pytestmark = pytest.mark.slow
+
 LAUNCHERS = {
     "in_process": InProcess,
     "fork": lambda: Processes(fork=True),

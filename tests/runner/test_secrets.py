@@ -18,6 +18,8 @@ from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 from stoker.views.artifact_views import html_page
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hunter2-hunter2"
 
 
