@@ -120,7 +120,7 @@ class CsvExecutor(ColumnsExecutor):
     def blocks(self, source: Source) -> Blocks:  # noqa: D102
         files = source.places
         table = self._look(files)
-        overflows = csv.Overflows(files, _warn)
+        overflows = csv.Overflows(files, warn)
         overflows.look_at(table)
         for cells in csv.read_cells(files, table):
             columns = partial(csv.columns_of, cells, table, overflows=overflows)
@@ -145,7 +145,8 @@ def read_csv(exec_properties: Mapping[str, Any], split_pattern: str) -> Any:
     return CsvExecutor().GetInputSourceToExamplePTransform()(exec_properties, split_pattern)
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
+    """Tell the user something that is no error."""
     report({"kind": "warning", "text": text})
 
 

@@ -7,7 +7,13 @@ from typing import Any
 from google.protobuf import json_format
 
 from stoker import dsl
-from stoker.components.example_gen.executor import Blocks, ColumnsExecutor, Source, encode_rows
+from stoker.components.example_gen.executor import (
+    Blocks,
+    ColumnsExecutor,
+    Source,
+    encode_rows,
+    warn,
+)
 from stoker.dsl.beam import parse_flags
 from stoker.dsl.proto.example_gen_pb2 import CustomConfig
 from stoker.dsl.proto.presto_config_pb2 import PrestoConnConfig
@@ -19,6 +25,14 @@ class _QueryExecutor(ColumnsExecutor):
     def find_places(self, parameters: Mapping[str, Any], pattern: str) -> list[str]:  # noqa: ARG002
         """The query of a split."""
         return [pattern]
+
+    def write(self, *args: Any) -> None:
+        """Write, and say how far this was tried."""
+        warn(
+            f"{type(self).__name__} was tried with the database's own client, and not yet with "
+            "the database: compare some rows with the table."
+        )
+        super().write(*args)
 
 
 class BigQueryExecutor(_QueryExecutor):
