@@ -100,7 +100,9 @@ def import_system() -> Iterator[None]:
     yield
     sys.path[:], sys.meta_path[:] = path, finders
     for name in set(sys.modules) - modules:
-        del sys.modules[name]
+        # Installed ones have compiled parts, which cannot be imported twice.
+        if "site-packages" not in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
 
 
 @pytest.fixture

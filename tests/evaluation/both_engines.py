@@ -13,6 +13,7 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 
 import tensorflow_model_analysis as tfma
 
+import stoker.stand_ins.provide  # noqa: F401 - TFMA 0.52 lacks the names of its configuration
 from stoker.dsl.proto.evaluation_pb2 import ValidationFailure
 from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import make_plan, measure

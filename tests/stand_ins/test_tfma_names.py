@@ -53,6 +53,26 @@ def test_what_only_tfma_has_says_what_to_install():
     assert import_tfma().__version__ == import_tfma().VERSION_STRING
 
 
+def test_parts_that_notebooks_name_are_there(run_python):
+    program = """
+        import tensorflow_model_analysis as tfma
+        from tensorflow_model_analysis.addons.fairness.metrics import fairness_indicators
+        from tensorflow_model_analysis.addons.fairness.view import widget_view
+        from tensorflow_model_analysis.eval_saved_model.export import EvalInputReceiver
+        from tensorflow_model_analysis.experimental import dataframe
+        from tensorflow_model_analysis.post_export_metrics import post_export_metrics
+        from tensorflow_model_analysis.proto import metrics_for_slice_pb2, validation_result_pb2
+        from tensorflow_model_analysis.slicer import slicer
+        from tensorflow_model_analysis.view import view_types
+
+        view = tfma.addons.fairness.view.widget_view
+        assert view.render_fairness_indicator is widget_view.render_fairness_indicator
+        tfma.metrics.AUC(name="auc"), tfma.experimental.dataframe, tfma.VALID_TF_MODEL_TYPES
+        print("all are there")
+    """
+    assert run_python(program) == "all are there\n"
+
+
 def test_a_configuration_can_be_written_without_tfma():
     provide_tfma()
     tfma = import_tfma()

@@ -61,7 +61,7 @@ def run_model_analysis(
     Without a model, the examples have the predictions: `ModelSpec.prediction_key` names them.
     """
     for name, value in zip(_NEEDS_TFMA, (evaluators, writers), strict=True):
-        if value is not None:
+        if value:
             raise MissingPart(
                 f"run_model_analysis({name}=…) needs TFMA: pip install 'stoker[evaluator]'. "
                 "Without it leave them out; eval_config says which metrics."
@@ -175,6 +175,21 @@ def _encode_row(row: Mapping[str, Any]) -> bytes:
 def is_batched_input(*_: Any, **__: Any) -> bool:
     """Whether many examples are read at once: always."""
     return True
+
+
+def default_evaluators(*_: Any, **__: Any) -> list[Any]:
+    """None: `run_model_analysis` computes what eval_config names."""
+    return []
+
+
+def default_writers(*_: Any, **__: Any) -> list[Any]:
+    """None: `run_model_analysis` writes TFMA's files."""
+    return []
+
+
+def is_legacy_estimator(*_: Any, **__: Any) -> bool:
+    """Whether a model is one that only TFMA's first evaluators know: never."""
+    return False
 
 
 def ExtractEvaluateAndWriteResults(

@@ -45,9 +45,15 @@ MEMBERS = {
     "stoker.stand_ins.tfma.configs": (
         *("get_model_type", "update_eval_config_with_defaults", "verify_eval_config"),
     ),
-    "stoker.models.extractors": ("DoFnWithModels", "Extracts", "default_extractors"),
+    "stoker.models.extractors": ("DoFnWithModels", "default_extractors"),
+    "stoker.models.tfma_types": (
+        *("AddMetricsCallbackType", "Extracts", "FeaturesPredictionsLabels"),
+        *("MaterializedColumn", "RaggedTensorValue", "SparseTensorValue", "TensorType"),
+        *("TensorTypeMaybeDict", "TensorValue", "VarLenTensorValue"),
+    ),
     "stoker.models.model_analysis": (
-        *("ExtractEvaluateAndWriteResults", "analyze_raw_data", "is_batched_input"),
+        *("ExtractEvaluateAndWriteResults", "analyze_raw_data", "default_evaluators"),
+        *("default_writers", "is_batched_input", "is_legacy_estimator"),
         *("multiple_data_analysis", "multiple_model_analysis", "run_model_analysis"),
     ),
     "stoker.dsl.proto.evaluation_pb2": (*("MetricsForSlice", "PlotsForSlice", "ValidationResult"),),
