@@ -55,10 +55,11 @@ def run_model_analysis(
     slice_spec: Sequence[Any] | None = None,
     schema: Message | None = None,
     **_: Any,
-) -> EvalResult:
+) -> Any:
     """Evaluate a model, and a baseline if there is one, on files of tf.Examples.
 
     Without a model, the examples have the predictions: `ModelSpec.prediction_key` names them.
+    The answer is an EvalResult; of several models EvalResults, as with TFMA.
     """
     for name, value in zip(_NEEDS_TFMA, (evaluators, writers), strict=True):
         if value:
@@ -86,7 +87,10 @@ def run_model_analysis(
             rubber_stamp=any(one.rubber_stamp for one in models)
             or (has_change_thresholds(given) and len(models) == 1),
         ).run(None, {"custom_extractors": lambda **_: extractors} if extractors else {})
-    return load_eval_result(output_dir)
+    if len(config.model_specs) == 1:
+        return load_eval_result(output_dir)
+    results = [load_eval_result(output_dir, model_name=one.name) for one in config.model_specs]
+    return make_eval_results(results, MODEL_CENTRIC_MODE)
 
 
 def _add_to_config(
@@ -151,9 +155,10 @@ def analyze_raw_data(
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "examples.gz")
         write_records(path, (_encode_row(row) for row in data.to_dict("records")))
-        return run_model_analysis(
+        result: EvalResult = run_model_analysis(
             eval_config=eval_config, data_location=path, output_path=output_path
         )
+    return result
 
 
 def _encode_row(row: Mapping[str, Any]) -> bytes:

@@ -25,6 +25,7 @@ from stoker.evaluation.results import (
 from stoker.evaluation.slices import SliceKey
 from stoker.stand_ins.tfma.constants import DATA_CENTRIC_MODE, MODEL_CENTRIC_MODE
 
+_MODES = MODEL_CENTRIC_MODE, DATA_CENTRIC_MODE
 Values = dict[str, dict[str, Any]]
 """Metrics by name: {"auc": {"doubleValue": 0.7}}."""
 
@@ -126,7 +127,7 @@ class EvalResults(NamedTuple):
 
 def make_eval_results(results: Iterable[EvalResult], mode: str) -> EvalResults:
     """Several evaluations as one thing to look at."""
-    if mode not in (MODEL_CENTRIC_MODE, DATA_CENTRIC_MODE):
+    if mode not in _MODES:
         raise ValueError(
             f"The mode is {MODEL_CENTRIC_MODE!r} or {DATA_CENTRIC_MODE!r}, got {mode!r}."
         )
@@ -140,6 +141,8 @@ def load_eval_results(
     model_name: str | None = None,
 ) -> EvalResults:
     """The evaluations in some folders."""
+    if output_file_format in _MODES:  # its place in older TFMAs
+        output_file_format, mode = "tfrecord", output_file_format
     paths = [output_paths] if isinstance(output_paths, str) else output_paths
     found = [load_eval_result(path, output_file_format, model_name) for path in paths]
     return make_eval_results(found, mode)

@@ -52,13 +52,18 @@ class MetricsTable:
 
 
 def render_slicing_metrics(
-    result: EvalResult,
+    result: EvalResult | EvalResults,
     slicing_column: str | None = None,
     slicing_spec: SlicingSpec | SingleSliceSpec | None = None,
     weighted_example_column: str | None = None,  # noqa: ARG001
     event_handlers: Callable[..., Any] | None = None,  # noqa: ARG001
 ) -> MetricsTable:
-    """The metrics of all examples, of the slices by a column, or of those that a spec means."""
+    """The metrics of all examples, of the slices by a column, or of those that a spec means.
+
+    Of several models, those of the first: the one that was compared with a baseline.
+    """
+    if isinstance(result, EvalResults):
+        result = result.get_results()[0]
     spec = as_message(slicing_spec, slicing_column)
     found = {
         key: values
@@ -101,11 +106,13 @@ class TimeSeries(MetricsTable):
 
 
 def render_time_series(
-    results: EvalResults,
+    results: EvalResult | EvalResults,
     slice_spec: SlicingSpec | SingleSliceSpec | None = None,
     display_full_path: bool = False,
 ) -> TimeSeries:
     """The metrics of one slice, by default of all examples, in each of several evaluations."""
+    if isinstance(results, EvalResult):
+        results = EvalResults([results])
     spec = as_message(slice_spec, None)
     rows, names = [], list[str]()
     for one in results.get_results():
