@@ -31,6 +31,7 @@ __all__ = [
     "every",
     "get_split_uri",
     "get_split_uris",
+    "is_annotated_value",
 ]
 
 PropertyValue = int | float | str | bool | list[Any] | dict[str, Any] | None
@@ -502,6 +503,14 @@ class ValueArtifact(Artifact, abc.ABC):
 
     TYPE_NAME = None  # it is no type by itself
 
+    @classmethod
+    def annotate_as(cls, type_annotation: "type[Artifact] | None" = None) -> "type[Self]":
+        """This type with a base type of MLMD's, such as `standard_annotations.Model`."""
+        if type_annotation is None:
+            return cls
+        name = f"{cls.TYPE_NAME}_{type_annotation.__name__}"
+        return type(name, (cls,), {"TYPE_NAME": name, "TYPE_ANNOTATION": type_annotation})
+
     @abc.abstractmethod
     def encode(self, value: Any) -> bytes:
         """The bytes that are stored for `value`."""
@@ -622,8 +631,20 @@ def artifact_class(
     """The class of a type by its name: a standard one, or one made up for a user's own type."""
     if known := STANDARD_TYPES.get(type_name):
         return known
+    if is_annotated_value(type_name):
+        return type(type_name, (_find_value_type(type_name),), {"TYPE_NAME": type_name})
     declared = {name: Property(kind) for name, kind in (properties or {}).items()}
     return type(type_name, (Artifact,), {"TYPE_NAME": type_name, "PROPERTIES": declared})
+
+
+def is_annotated_value(type_name: str) -> bool:
+    """Whether a type is what `annotate_as` makes of a standard one: the name says it all."""
+    return issubclass(_find_value_type(type_name), ValueArtifact)
+
+
+def _find_value_type(type_name: str) -> type[Artifact]:
+    value, annotated, _ = type_name.partition("_")
+    return STANDARD_TYPES.get(value, Artifact) if annotated else Artifact
 
 
 ArtifactMap = Mapping[str, list[Artifact]]

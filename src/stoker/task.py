@@ -151,6 +151,8 @@ class Task:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     artifact_classes: Mapping[str, str] = field(default_factory=dict)
     """The users' own artifact types: type name to where its class is, written as for `executor`."""
+    message_classes: Mapping[str, str] = field(default_factory=dict)
+    """The parameters that its executor takes as messages, and where their classes are."""
     tmp_dir: str = ""
     temporary_dir: str = ""
     """Where its process makes temporary files: its TMPDIR."""

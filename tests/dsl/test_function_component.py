@@ -1,6 +1,7 @@
 from typing import List, NamedTuple, Optional, TypedDict  # noqa: UP035
 
 import pytest
+import typing_extensions
 
 from stoker.artifacts import Examples, Float, Integer, JsonValue, Model, String
 from stoker.dsl import (
@@ -139,6 +140,17 @@ def test_all_artifacts_of_a_channel_come_as_a_list_and_a_named_tuple_says_what_i
     assert step.outputs["notes"].type is JsonValue
     assert outputs["accuracy"][0].read() == 1.0
     assert outputs["notes"][0].read() == [None]
+
+
+def test_a_typed_dict_of_typing_extensions_says_what_is_returned():
+    class Returned(typing_extensions.TypedDict):
+        rows: int
+
+    def count() -> Returned: ...
+
+    count.__qualname__, count.__annotations__ = "count", {"return": Returned}
+
+    assert component(count)().outputs["rows"].type is Integer
 
 
 def test_a_test_calls_the_function_itself():

@@ -19,6 +19,7 @@ from stoker.errors import StepFailed
 from stoker.launchers.in_process import InProcess
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
+from stoker.stand_ins.tfx.artifacts import Metrics
 
 pytestmark = pytest.mark.slow
 
@@ -155,6 +156,22 @@ def test_what_a_round_reads_is_not_to_be_read_outside_of_the_loop():
         double(value=each)
     with pytest.raises(ValueError, match="ForEach takes a channel"):
         ForEach([1, 2])
+
+
+@component
+def rate(score: OutputArtifact[Integer.annotate_as(Metrics)]):
+    score.value = 5
+
+
+def test_a_value_with_a_base_type_is_read_as_a_value(tmp_path):
+    rating = rate()
+    with ForEach(rating.outputs["score"]) as each:
+        doubling = double(value=each)
+
+    outputs = run(tmp_path, rating, doubling).outputs
+
+    assert rating.outputs["score"].type_name == "Integer_Metrics"
+    assert read(outputs["double"]["doubled"]) == [10]
 
 
 @component

@@ -25,7 +25,7 @@ from stoker.dsl import (
 )
 from stoker.dsl import placeholders as ph
 from stoker.dsl.proto.pusher_pb2 import PushDestination
-from stoker.dsl.proto.trainer_pb2 import TrainArgs
+from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.errors import StepFailed
 from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner
@@ -50,6 +50,7 @@ class SeenSpec(ComponentSpec):
         "given": ExecutionParameter(type=Any),
         "name": ExecutionParameter(type=str, optional=True),
         "train_args": ExecutionParameter(type=TrainArgs, optional=True),
+        "eval_args": ExecutionParameter(type=EvalArgs, optional=True, use_proto=True),
     }
     INPUTS = {"examples": ChannelParameter(type=Examples, optional=True)}
     OUTPUTS = {"report": ChannelParameter(type=Examples)}
@@ -188,9 +189,10 @@ def test_a_message_is_made_of_values_that_are_known_later(tmp_path):
 def test_a_parameter_that_is_a_message_takes_one_that_is_made_later(tmp_path):
     steps = ph.make_proto(TrainArgs(), num_steps=ph.exec_property("given"))
 
-    see(tmp_path, 3, train_args=steps)
+    see(tmp_path, 3, train_args=steps, eval_args=EvalArgs(num_steps=4))
 
     assert json.loads(SeenExecutor.seen["train_args"]) == {"num_steps": 3}
+    assert SeenExecutor.seen["eval_args"] == EvalArgs(num_steps=4)  # its table says use_proto
 
 
 @component

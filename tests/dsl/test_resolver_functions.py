@@ -15,6 +15,7 @@ from stoker.dsl import (
     component,
     union,
 )
+from stoker.dsl.channel import ExternalPipelineChannel
 from stoker.dsl.placeholders import Absent
 from stoker.dsl.resolution import DataType, Property, ResolverOp, resolver_function
 from stoker.dsl.resolver_functions import (
@@ -249,3 +250,17 @@ def test_a_channel_without_a_step_is_what_earlier_runs_have_published(tmp_path):
 
     assert outputs["read_all"]["spans"][0].read() == [2]
     assert outputs["past"]["spans"][0].read() == [2]
+    assert steps[1].outputs["examples"].producer_component_id == "ingest2"
+
+
+def test_a_channel_may_be_of_another_pipeline_in_the_store(tmp_path):
+    steps, _ = ingest_spans(1, 2)
+    run(tmp_path, *steps)
+    theirs = ExternalPipelineChannel(
+        Examples, pipeline_name="spans", producer_component_id="ingest1", output_key="examples"
+    )
+    pipeline = Pipeline("other", str(tmp_path), components=[read_all(examples=theirs)])
+
+    outputs = LocalDagRunner(InProcess()).run(pipeline).outputs
+
+    assert outputs["read_all"]["spans"][0].read() == [1]

@@ -19,6 +19,11 @@ _Type = type  # the argument `type` of Channel, TFX's name for it, hides the bui
 class Channel:
     """Artifacts of one type: those that a step will write, or some that are there already."""
 
+    pipeline_name: str | None = None
+    """The pipeline that has published them, if it is another one."""
+    pipeline_run_id: str | None = None
+    """The run that has published them; None for all runs."""
+
     def __init__(
         self,
         type: type[Artifact],
@@ -108,6 +113,27 @@ class Channel:
         return ArtifactPlaceholder(
             name, lambda facts: self.read(facts.published), (self,), self.type_name
         )
+
+
+class ExternalPipelineChannel(Channel):
+    """What another pipeline has published in the same store."""
+
+    def __init__(
+        self,
+        artifact_type: type[Artifact],
+        *,
+        pipeline_name: str,
+        producer_component_id: str,
+        output_key: str,
+        owner: str = "",
+        pipeline_run_id: str = "",
+    ) -> None:
+        super().__init__(
+            artifact_type, producer_component_id=producer_component_id, output_key=output_key
+        )
+        self.owner = owner
+        self.pipeline_name = pipeline_name
+        self.pipeline_run_id = pipeline_run_id or None
 
 
 class UnionChannel(Channel):

@@ -30,7 +30,7 @@ from stoker.any_python.names import check_file_name
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
 from stoker.dsl.conditions import conditions_here
-from stoker.dsl.executor import BaseDriver, ExecutorClassSpec, parse_message
+from stoker.dsl.executor import BaseDriver, ExecutorClassSpec, parse_message, reference_to
 from stoker.dsl.loops import check_in_loops, loops_here
 from stoker.dsl.parameters import RuntimeParameter, substitute
 from stoker.dsl.placeholders import Facts, NotYet, Placeholder, fill_in, is_open, placeholders_in
@@ -74,6 +74,7 @@ class ExecutionParameter:
     type: Any
     optional: bool = False
     use_proto: bool = False
+    """Whether the executor gets a message as such, and not that text."""
     names_file: bool = False
     """Whether it is a path of the user's, which may be relative to the pipeline file too."""
 
@@ -249,6 +250,16 @@ class ComponentSpec:
             return None
         is_whole = isinstance(value, Placeholder)
         return self._encode(key, known) if is_whole else self._encode_late(key, known)
+
+    @property
+    def message_classes(self) -> dict[str, str]:
+        """Where the classes of those parameters are that the executor takes as messages."""
+        kinds = {key: _message_class(row.type) for key, row in self.PARAMETERS.items()}
+        return {
+            key: reference_to(kind)
+            for key, kind in kinds.items()
+            if kind and self.PARAMETERS[key].use_proto
+        }
 
     def decode(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters with messages as such, for placeholders to read their fields."""
@@ -516,7 +527,11 @@ class BaseComponent(Node):
         return self.spec.exec_properties
 
     def list_required_channels(self) -> list[Channel]:  # noqa: D102
-        return [channel for key, channel in self.inputs.items() if self.spec.INPUTS[key].required]
+        return [channel for key, channel in self.inputs.items() if self.needs_input(key)]
+
+    def needs_input(self, key: str) -> bool:
+        """Whether the step cannot run without something for this input."""
+        return self.spec.INPUTS[key].required and not self.inputs[key].is_optional
 
     @property
     def asked_channels(self) -> list[Channel]:  # noqa: D102

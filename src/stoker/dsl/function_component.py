@@ -136,6 +136,11 @@ def _is_artifact(kind: Any) -> bool:
     return isinstance(bare, type) and issubclass(bare, Artifact)
 
 
+def _is_typed_dict(annotation: Any) -> bool:
+    """Whether it is one of typing's, or of typing_extensions', which typing does not know."""
+    return typing.is_typeddict(annotation) or hasattr(annotation, "__required_keys__")
+
+
 def _is_named_tuple(annotation: Any) -> bool:
     return (
         isinstance(annotation, type)
@@ -199,7 +204,7 @@ def _read_returns(
 ) -> tuple[dict[str, type[ValueArtifact]], frozenset[str]]:
     if annotation in (None, type(None)):
         return {}, frozenset()
-    if not (typing.is_typeddict(annotation) or _is_named_tuple(annotation)):
+    if not (_is_typed_dict(annotation) or _is_named_tuple(annotation)):
         raise ValueError(
             f"@component {function.__name__} returns {annotation!r}; "
             "write -> OutputDict(name=type, …), a TypedDict or a NamedTuple, or None."

@@ -43,7 +43,7 @@ class PartialRun:
             if step in before:
                 before.update(step.upstream_nodes)
         run = after & before
-        needed = {producer for step in run for producer in step.producers} - run
+        needed = {producer for step in run for producer in step.producers} & set(steps) - run
         return Choice(run=run, reuse=needed, base_run_id=self.base_pipeline_run_id)
 
 

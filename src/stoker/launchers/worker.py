@@ -15,7 +15,7 @@ from stoker.any_python.observing import observe_step
 from stoker.any_python.plain_root import PlainRoot
 from stoker.any_python.surroundings import take_over_program, use_temporary_dir
 from stoker.artifacts import Artifact, ArtifactMap, every
-from stoker.dsl.executor import BaseExecutor
+from stoker.dsl.executor import BaseExecutor, parse_message
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.launchers.heartbeat import join_worker_group
 from stoker.patches.tensorflow import tell_file_reads
@@ -49,12 +49,22 @@ def _execute(task: Task) -> Outcome:
             classes = {name: load_object(where) for name, where in task.artifact_classes.items()}
             outputs = _remake(task.outputs, classes)
             inputs = _remake(task.inputs, classes)
-            _make_executor(task).Do(inputs, outputs, dict(task.parameters))
+            _make_executor(task).Do(inputs, outputs, _read_parameters(task))
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         keras_hint = wrong_keras_hint(str(error), task.needs)
         hint = missing_package_hint(error) or keras_hint or near_name_hint(error)
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
+
+
+def _read_parameters(task: Task) -> dict[str, Any]:
+    """The parameters, with those as messages that the step's table says so of."""
+    messages = {
+        name: parse_message(task.parameters[name], load_object(where)())
+        for name, where in task.message_classes.items()
+        if name in task.parameters
+    }
+    return {**task.parameters, **messages}
 
 
 def _observe(task: Task) -> contextlib.AbstractContextManager[None]:

@@ -17,6 +17,7 @@ from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.metadata.records import Execution
 from stoker.runner.console import Console
+from stoker.runner.earlier import find_earlier
 from stoker.runner.endings import end_briefly, make_stop
 from stoker.runner.steps import RunOptions, Steps, begin_run
 from stoker.training.stopping import raise_on_sigterm
@@ -181,11 +182,12 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
     _check_names(pipeline, options)
     with contextlib.closing(launcher), contextlib.closing(Console()) as console:
         with begin_run(pipeline, options, launcher, console) as steps:
-            reused = steps.find_reusable(options.choice) if options.choice else {}
+            choice, name = options.choice, pipeline.pipeline_name
+            earlier = find_earlier(choice, steps.store, name) if choice else {}
             for node in pipeline.steps:
-                if node in reused:
-                    steps.reuse(node, reused[node])
-                elif not options.choice or node in options.choice.run:
+                if node in earlier:
+                    steps.reuse(node, earlier[node])
+                elif not choice or node in choice.run:
                     _run_step(steps, node)
         console.step(f"Run {steps.run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
         for line in _list_outputs(steps.rounds.published):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stoker.artifacts import STANDARD_TYPES
+from stoker.artifacts import STANDARD_TYPES, is_annotated_value
 from stoker.dsl.component import BaseComponent, Node, UserCode
 from stoker.dsl.executor import reference_to
 from stoker.dsl.users_files import find_users_path
@@ -83,7 +83,7 @@ def _find_users_artifact_classes(node: BaseComponent) -> dict[str, str]:
     return {
         str(kind.TYPE_NAME): reference_to(kind)
         for kind in kinds
-        if kind.TYPE_NAME not in STANDARD_TYPES
+        if kind.TYPE_NAME not in STANDARD_TYPES and not is_annotated_value(str(kind.TYPE_NAME))
     }
 
 

@@ -136,6 +136,7 @@ def begin_run(
             import_paths=import_paths(),
             digest=digest,
             alone=alone is not None,
+            num_executions=1 if alone else options.count_steps(pipeline),
         )
         parameters = [plan.parameters for plan in plans.values()]
         steps.keep_secret(environment(), sys.argv, given, parameters, pipeline.beam_pipeline_args)
@@ -146,7 +147,7 @@ def begin_run(
             properties={
                 "lock_file": root.run_lock(run_id),
                 "root": root.path,
-                NUM_STEPS: 1 if alone else options.count_steps(pipeline),
+                NUM_STEPS: steps.num_executions,
                 RUN_STATE: "running",
             },
         )
@@ -203,6 +204,8 @@ class Steps:
     import_paths: tuple[str, ...]
     digest: FileDigests
     alone: bool = False
+    num_executions: int = 0
+    """How many there will be: more than steps, if those in loops run more than once."""
     rounds: Rounds = field(init=False)
 
     def __post_init__(self) -> None:
@@ -226,6 +229,13 @@ class Steps:
         rounds, why_not = self._list_rounds(node)
         if not rounds:
             self._skip(node, why_not)
+        if len(rounds) > 1:
+            self.num_executions += len(rounds) - 1
+            self.store.begin_run(
+                self.pipeline.pipeline_name,
+                self.run_id,
+                properties={NUM_STEPS: self.num_executions},
+            )
         for self.rounds.now in rounds:
             self._run_once(node)
         if self.rounds.is_skipped_whole(node, rounds):
@@ -270,7 +280,7 @@ class Steps:
             return str(absent)
         for key, found in inputs.items():
             left_out = self.rounds.find_left_out(node.inputs[key])
-            if left_out and not found and _is_required(node, key):
+            if left_out and not found and isinstance(node, BaseComponent) and node.needs_input(key):
                 return f"its {key!r} comes from {left_out}, which was not run"
         return ""
 
@@ -356,29 +366,6 @@ class Steps:
                 f"LocalDagRunner().run(pipeline, done=[{node.id!r}]) or stoker run --done "
                 f"{node.id}; with enable_cache=True, the steps before it are not run again."
             )
-
-    def find_reusable(self, choice: Choice) -> dict[Node, list[Execution]]:
-        """The executions whose outputs the steps give that are left out of a partial run.
-
-        For each, those of the last run in which it ended well, or was not run because of a
-        condition; or of the run that was asked for.
-        """
-        found = {}
-        for node in choice.reuse:
-            executions = self.store.executions(
-                pipeline_name=self.pipeline.pipeline_name,
-                node_id=node.id,
-                run_id=choice.base_run_id,
-            )
-            past = [one for one in executions if one.standing in ("complete", "cached", SKIPPED)]
-            if not past:
-                where = f"run {choice.base_run_id}" if choice.base_run_id else "an earlier run"
-                raise StokerError(
-                    f"{node.id} is not part of this run, and {where} has no outputs of it to use. "
-                    f"Run the whole pipeline once, or from there on: from_nodes=[{node.id!r}]."
-                )
-            found[node] = [one for one in past if one.run_id == past[-1].run_id]
-        return found
 
     def reuse(self, node: Node, executions: Sequence[Execution]) -> None:
         """Publish again what earlier executions of a step have published."""
@@ -612,6 +599,7 @@ class Steps:
             outputs=execution.outputs,
             parameters=plan.parameters,
             artifact_classes=plan.artifact_classes,
+            message_classes=node.spec.message_classes,
             tmp_dir=self._tmp_dir(node),
             temporary_dir=self.temporary_dir,
             checkpoint_dir=checkpoint_dir,
@@ -660,7 +648,7 @@ class Steps:
         """What the steps before have published for each input."""
         inputs = self._read_inputs(node)
         for key, found in inputs.items():
-            if not found and _is_required(node, key):
+            if not found and node.needs_input(key):
                 channel = node.inputs[key]
                 raise StepFailed(
                     f"{node.id} needs {channel.type_name} for {key!r}, and there is none: "
@@ -683,11 +671,12 @@ class Steps:
 
     def _find_in_store(self, channel: Channel, *, across_pipelines: bool = False) -> list[Artifact]:
         """What runs have published for a channel, oldest first."""
-        producer = channel.producer.id if channel.producer else channel.producer_component_id
+        pipeline_name = channel.pipeline_name or self.pipeline.pipeline_name
         return self.store.artifacts(
             type_name=channel.type_name,
-            pipeline_name=None if across_pipelines else self.pipeline.pipeline_name,
-            node_id=None if across_pipelines else producer,
+            pipeline_name=None if across_pipelines else pipeline_name,
+            run_id=channel.pipeline_run_id or None,
+            node_id=None if across_pipelines else channel.producer_component_id,
             output_key=channel.output_key,
         )
 
@@ -719,13 +708,6 @@ class Steps:
             yield execution
         self.rounds.publish(node, execution.outputs)
         self._report(node, f"{how} in {time.monotonic() - started:.2f} s")
-
-
-def _is_required(node: Node, key: str) -> bool:
-    """Whether a step cannot run without something for this input."""
-    if not isinstance(node, BaseComponent) or node.inputs[key].is_optional:
-        return False
-    return node.spec.INPUTS[key].required
 
 
 def _drive(

@@ -3,6 +3,7 @@
 
 import enum
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 class TriggerStrategy(enum.IntEnum):
@@ -25,6 +26,7 @@ class NodeExecutionOptions:
     execution_timeout_sec: int = 0
     reset_stateful_working_dir: bool = False
     lifetime_start: str | None = None
+    TriggerStrategy: ClassVar = TriggerStrategy
 
     def __post_init__(self) -> None:
         if self.max_execution_retries is not None:
