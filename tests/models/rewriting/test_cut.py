@@ -134,5 +134,5 @@ def test_an_unknown_signature_is_told_which_there_are(tmp_path):
 
 
 def test_what_is_no_saved_model_is_refused(tmp_path):
-    with pytest.raises(RewriteFailed, match="cannot be loaded as a SavedModel"):
+    with pytest.raises(RewriteFailed, match=r"There is no SavedModel in .*: it is empty"):
         prepare(str(tmp_path))
