@@ -211,3 +211,13 @@ def test_a_function_is_given_a_pipeline_of_beam(tmp_path):
 def test_a_function_that_uses_beam_has_to_take_a_pipeline():
     with pytest.raises(ValueError, match=r"typed takes no pipeline.*BeamComponentParameter"):
         component(use_beam=True)(typed.function)
+
+
+@component
+def compare(model: InputArtifact[Model], baseline: InputArtifact[Model] | None = None): ...
+
+
+def test_an_input_that_may_be_missing_is_written_in_either_way():
+    step = compare(model=Channel(Model))
+    both = compare(model=Channel(Model), baseline=Channel(Model))
+    assert [list(one.inputs) for one in (step, both)] == [["model"], ["model", "baseline"]]

@@ -65,6 +65,10 @@ class _Annotation:
     role: str
     type: Any
 
+    def __or__(self, other: Any) -> Any:
+        """`InputArtifact[Model] | None`, as Optional says it."""
+        return typing.Union[self, other]  # noqa: UP007
+
 
 class _Role:
     """`InputArtifact[Model]` and its like: a role with a type in brackets."""
