@@ -15,6 +15,15 @@ def test_a_definition_comes_with_what_it_uses_and_no_more():
     assert definition_in(CELLS, "step") == "\n".join(used)
 
 
+def test_an_import_that_a_later_cell_repeats_comes_before_what_uses_it():
+    cells = [
+        "from tfx import types",
+        "class Do:\n    kind: types.Artifact",
+        "from tfx import types",
+    ]
+    assert definition_in(cells, "Do") == "\n".join(cells[:2])
+
+
 def test_what_is_not_defined_has_no_source():
     assert definition_in(CELLS, "nothing") is None
 

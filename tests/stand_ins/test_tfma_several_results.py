@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evaluations of several models, as notebooks of older TFMAs ask for them."""
 
+import re
+
 import pytest
 
 from stoker.evaluation.config import as_eval_config, with_defaults
@@ -32,6 +34,12 @@ def test_the_mode_may_be_where_older_tfmas_had_it(folders):
     assert results.get_mode() == DATA_CENTRIC_MODE
     rows = str(render_time_series(results, SingleSliceSpec())).splitlines()[1:]
     assert [row.split() for row in rows] == [["monday", "0.75"], ["friday", "0.5"]]
+
+
+def test_a_line_is_drawn_from_one_evaluation_to_the_next(folders):
+    drawn = render_time_series(load_eval_results(folders))._repr_html_()
+    [colour] = re.findall(r'<polyline class="([\w-]+)"', drawn)
+    assert f".stoker .{colour} {{ --colour" in drawn
 
 
 def test_one_result_is_shown_where_there_may_be_several_and_the_first_where_one_is_meant(folders):

@@ -20,8 +20,9 @@ def definition_in(texts: Sequence[str], name: str) -> str | None:
     """The source of one definition, with that of every name in these texts that it uses.
 
     Of a name that several texts define, the last one counts, as in a notebook whose cells were run
-    again; statements that change what it holds, such as `config["rate"] = 2`, come with it. None if
-    no text defines it; those that cannot be parsed define nothing.
+    again; statements that change what it holds, such as `config["rate"] = 2`, come with it. Imports
+    come first: a cell below what uses them may have repeated them. None if no text defines it;
+    those that cannot be parsed define nothing.
     """
     definitions: dict[str, list[_Statement]] = {}
     changes: dict[str, list[_Statement]] = {}
@@ -30,7 +31,7 @@ def definition_in(texts: Sequence[str], name: str) -> str | None:
         definitions |= _group(statements, _defined_names)
         for changed, found in _group(statements, _changed_names).items():
             changes.setdefault(changed, []).extend(found)
-    wanted, taken = [name], dict[tuple[int, int], str]()
+    wanted, taken = [name], dict[tuple[bool, int, int], str]()
     seen: set[str] = set()
     while wanted:
         current = wanted.pop()
@@ -41,7 +42,8 @@ def definition_in(texts: Sequence[str], name: str) -> str | None:
         later = [one for one in changes.get(current, []) if defined and _is_after(one, defined[-1])]
         for number, statement in defined + later:
             source = ast.unparse(statement)
-            taken[number, statement.lineno] = source
+            is_import = isinstance(statement, ast.Import | ast.ImportFrom)
+            taken[not is_import, number, statement.lineno] = source
             wanted += used_names(symtable.symtable(source, "definition", "exec"))
     return "\n".join(taken[place] for place in sorted(taken)) or None
 

@@ -165,6 +165,15 @@ def test_named_input_splits_are_kept(tmp_path, run, records):
     assert Example.FromString(record).features.feature["a"].bytes_list.value == [b"test"]
 
 
+def test_an_input_that_is_split_needs_no_name(tmp_path, data_dir, run, records):
+    (tmp_path / "export-2").symlink_to(data_dir)
+    given = example_gen_pb2.Input()
+    given.splits.add(pattern="export-{SPAN}/*")
+    examples = run(CsvExampleGen(str(tmp_path), input_config=given))
+    assert (examples.splits, examples.span) == (["train", "eval"], 2)
+    assert len(records(examples, "train")) + len(records(examples, "eval")) == 40
+
+
 @pytest.mark.parametrize("base", ["data", "data/rows.csv", "data/*.csv"])
 def test_the_base_is_a_folder_a_file_or_a_glob(tmp_path, data_dir, run, base, records):
     examples = run(CsvExampleGen(str(tmp_path / base)))

@@ -32,10 +32,10 @@ def name_output_splits(
 ) -> list[str]:
     """The names of the splits that will be written; a configuration that cannot be is an error."""
     given, wanted = _as_message(input_config, Input()), _as_message(output_config, Output())
-    for split in given.splits:
-        if not split.name or not split.pattern:
-            raise ValueError(f"Each input split needs a name and a pattern, got {split!r}.")
     hashed = wanted.split_config.splits
+    for split in given.splits:
+        if not split.pattern or not (split.name or hashed):  # then nothing is named after it
+            raise ValueError(f"Each input split needs a name and a pattern, got {split!r}.")
     if hashed and len(given.splits) != 1:
         raise ValueError(
             f"output_config splits one input, but input_config has {len(given.splits)} "

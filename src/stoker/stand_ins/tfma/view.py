@@ -95,7 +95,12 @@ class TimeSeries(MetricsTable):
     def _repr_html_(self) -> str:
         names = self.table.columns[1:]
         charts = [
-            card(name, "", curves_chart(self._curve(number), {"": "a"}), Table(columns=[], rows=[]))
+            card(
+                name,
+                "",
+                curves_chart(self._curve(number), {"": "split-0"}),
+                Table(columns=[], rows=[]),
+            )
             for number, name in enumerate(names, start=1)
         ]
         return frame(cards(charts) + table_view(self.table))
