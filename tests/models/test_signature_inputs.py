@@ -49,6 +49,13 @@ def test_features_become_arrays_of_the_types_and_shapes_that_are_taken():
     assert found["n"].tolist() == [3, 6]
 
 
+def test_an_input_that_keras_named_after_its_layer_is_fed_the_feature_of_that_name():
+    found = make_inputs(plain(x_input=("float32", [-1, 1])), records(example(x=[1.0])))
+    assert found["x_input"].tolist() == [[1.0]]
+    with pytest.raises(Misfit, match="no feature 'y_input'"):
+        make_inputs(plain(y_input=("float32", [-1, 1])), records(example(x=[1.0])))
+
+
 def test_rows_of_different_lengths_are_refused_even_if_they_add_up():
     with pytest.raises(Misfit, match="'x' differs in length"):
         make_inputs(plain(x=("float32", [-1, 2])), records(example(x=[1.0]), example(x=[1.0] * 3)))

@@ -63,8 +63,13 @@ def _make_columns(
 
 
 def _read_rows(batch: Any, name: str) -> np.ndarray:
-    """The values of a feature, as many in each row."""
-    lists = batch.column(name) if name in batch.schema.names else None
+    """The values of a feature, as many in each row.
+
+    The input of a Keras layer `x` is called `x_input`, and is fed the feature `x`, as by TFMA.
+    """
+    features = batch.schema.names
+    found = name if name in features else name.removesuffix("_input")
+    lists = batch.column(found) if found in features else None
     if lists is None or not lists.type.num_fields:  # a list without a type has no values at all
         raise Misfit(f"the examples have no feature {name!r}")
     widths = np.unique(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False))
