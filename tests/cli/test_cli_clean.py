@@ -11,6 +11,8 @@ from stoker.metadata.store import Store
 from stoker.storage.locks import hold_dir, hold_run_lock
 from stoker.storage.root import Root
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def abandoned(root, run):

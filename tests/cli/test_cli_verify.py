@@ -10,6 +10,8 @@ from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner
 from stoker.storage.root import manifest_file
 
+pytestmark = pytest.mark.slow
+
 
 def damaged(stoker, *words):
     result = stoker("verify", "--json", *words)

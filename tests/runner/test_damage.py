@@ -18,6 +18,8 @@ from stoker.launchers.in_process import InProcess
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 
+pytestmark = pytest.mark.slow
+
 
 class Note(Artifact):
     TYPE_NAME = "Note"
