@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 import traceback
 
 from .lines import escape_controls
+from .names import did_you_mean
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WHOLE_TRACEBACK = "STOKER_TRACEBACK"
@@ -88,5 +88,4 @@ def near_name_hint(error: BaseException) -> str:
         for key in list(value)
         if isinstance(key, str)
     }
-    near = difflib.get_close_matches(error.args[0], sorted(known), 1)
-    return f"Did you mean {near[0]!r}?" if near else ""
+    return did_you_mean(error.args[0], sorted(known)).lstrip()

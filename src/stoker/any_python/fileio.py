@@ -9,10 +9,11 @@ from __future__ import annotations
 import builtins
 import glob as _glob
 import os
-import re
 import shutil
 import stat as _stat
 from typing import Any, Callable, Iterable, Iterator, Union
+
+from .names import is_remote
 
 __all__ = [
     "NotFoundError",
@@ -35,12 +36,10 @@ __all__ = [
 PathType = Union[str, bytes, "os.PathLike[str]"]
 NotFoundError = FileNotFoundError
 
-_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-
 
 def _local(path: PathType) -> str:
     text = os.fsdecode(path)
-    if _REMOTE.match(text):
+    if is_remote(text):
         raise ValueError(
             f"{text} is not on this machine, and fileio handles local files only. Copy it here "
             "first, or read it with tf.io.gfile in your own code."

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that become files and folders below a pipeline root: none may lead out of it."""
+"""Names that users give: those of files may not lead out of a root, and some are misspelt."""
 
 from __future__ import annotations
 
+import difflib
+import re
+from typing import Iterable
+
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _MOST_BYTES = 200
 """A file system takes 255 in one name, and some of ours have an ending."""
 
@@ -27,3 +32,14 @@ def _is_file_name(name: str) -> bool:
         and not name.startswith(".")
         and not set("/\\") & set(name)
     )
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL, such as that of a bucket, and no place on this machine."""
+    return _REMOTE.match(path) is not None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint at the known name that is nearest, if one is near."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f" Did you mean {near[0]!r}?" if near else ""

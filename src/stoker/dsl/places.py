@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from stoker.any_python.names import is_remote
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.parameters import RuntimeParameter, substitute
 
-_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # Of a step with an executor of the user's own: what that reads and writes is its own affair.
 _READ_BY_US: tuple[str, ...] = ("module_file",)
 _READ_BY_OUR_EXECUTORS = (
@@ -53,5 +53,5 @@ def _check(what: str, value: Any, given: Mapping[str, Any] | None) -> None:
 def _find_remote(value: str) -> str | None:
     """The place itself if it is elsewhere, or the first such in a message's JSON."""
     if value.lstrip().startswith("{"):
-        return next((text for text in re.findall(r'"([^"]*)"', value) if _REMOTE.match(text)), None)
-    return value if _REMOTE.match(value) else None
+        return next((text for text in re.findall(r'"([^"]*)"', value) if is_remote(text)), None)
+    return value if is_remote(value) else None

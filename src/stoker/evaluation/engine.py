@@ -12,13 +12,14 @@ import numpy as np
 from google.protobuf.message import Message
 from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
+from stoker.any_python.names import did_you_mean
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.dsl.proto.evaluation_pb2 import PlotData
 from stoker.errors import BadData
 from stoker.evaluation.accumulators import RecordStatistic, Scored, Statistic
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import is_weighted
-from stoker.evaluation.features import Features, column, did_you_mean, labels_of, refuse_nan
+from stoker.evaluation.features import Features, column, labels_of, refuse_nan
 from stoker.evaluation.metrics import Metric, NeedsTfma, make_metrics, make_plots
 from stoker.evaluation.plots import Plot
 from stoker.evaluation.slices import SliceKey, Slicer

@@ -4,7 +4,6 @@
 Labels are numbers: text is looked up among the classes of the model.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from stoker.any_python.lines import say
+from stoker.any_python.names import did_you_mean
 from stoker.errors import BadData
 
 
@@ -126,9 +126,3 @@ def refuse_nan(array: np.ndarray, what: str) -> None:
             f"{what} is not a number (NaN) {num} times in a batch of {len(array)}. Look at the "
             "examples, and at what the model makes of missing values."
         )
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint at the known name that is nearest, if one is near."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f" Did you mean {near[0]!r}?" if near else ""

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from stoker.any_python.names import did_you_mean
 from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.evaluation.accumulators import (
     RecordStatistic,
@@ -31,7 +32,6 @@ from stoker.evaluation.accumulators import (
     totals_of,
 )
 from stoker.evaluation.areas import area_under_curve
-from stoker.evaluation.features import did_you_mean
 from stoker.evaluation.losses import CLASS_LOSSES, binary_cross_entropy, exact
 from stoker.evaluation.plots import PLOTS, SHARED_NAMES, Plot
 from stoker.evaluation.plots import SETTINGS as SETTINGS_OF_PLOTS

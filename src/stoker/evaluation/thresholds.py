@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from stoker.any_python.names import did_you_mean
 from stoker.dsl.proto.eval_config_pb2 import (
     HIGHER_IS_BETTER,
     LOWER_IS_BETTER,
@@ -18,7 +19,6 @@ from stoker.dsl.proto.evaluation_pb2 import (
 )
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.engine import Measured, MetricId, Plan
-from stoker.evaluation.features import did_you_mean
 from stoker.evaluation.metrics import name_of
 from stoker.evaluation.results import metric_key, slice_key
 from stoker.evaluation.slices import SliceKey, fits

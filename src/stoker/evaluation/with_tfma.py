@@ -8,12 +8,12 @@ examples costs little beside what TFMA does with them.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from stoker.any_python.names import did_you_mean
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import BadData
 from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.engine import Batch
 from stoker.evaluation.features import (
-    did_you_mean,
     labels_of,
     no_such_feature,
     refuse_nan,

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stoker.any_python.names import is_remote
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
@@ -201,7 +202,7 @@ class _Checker:
         path = self._paths.find(node)
         if path is None:
             return
-        if "://" in path:
+        if is_remote(path):
             message = f"{path} is not on this machine: copy or mount it, and name its folder."
             self._add(State.REFUSED, node.lineno, message, reach)
         elif argument.endswith(_FILES) and not self._is_there(path):
