@@ -7,23 +7,30 @@ UNIT := -m "not tf and not envs and not slow"
 # From constraints-hashed.txt, what is named in the file before it.
 PICK := awk 'NR == FNR {wanted[$$1]; next} /^[^ ]/ {on = $$1 in wanted} on'
 
-.PHONY: demo test test-envs check bench soak soak-cut proto hashes clean
+.PHONY: bytecode demo test test-envs check docs bench soak soak-cut proto hashes clean
 
 demo: $(INSTALLED)  ## train the penguin model and say where everything is
 	$(BIN)/python examples/penguin/pipeline.py
 
-test: $(INSTALLED)  ## every test that this environment can run
+# Tests start hundreds of programs, and a worker writes no bytecode: each would compile our sources.
+bytecode: $(INSTALLED)
+	@$(BIN)/python -m compileall -q src
+
+test: bytecode  ## every test that this environment can run
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not envs"
 
-test-envs: $(INSTALLED)  ## those that make environments of their own: other TensorFlows, TFMA, ml-metadata
+test-envs: bytecode  ## with environments of their own (other TensorFlows, TFMA, ml-metadata), and the longest ones
 	$(BIN)/python -m pytest -m envs
 
-check: $(INSTALLED)  ## format, lint, types, import layers, unit tests
+check: bytecode  ## format, lint, types, import layers, unit tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 $(UNIT)
+
+docs: $(INSTALLED)  ## the pages as a site, in out/site; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/startup.py
@@ -36,13 +43,13 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/workers.py
 	$(BIN)/python benchmarks/resume.py
 
-soak: $(INSTALLED)  ## 1,000 kills of whole pipelines, 500 sequences of edits; goes on where it stopped
+soak: bytecode  ## 1,000 kills of whole pipelines, 500 sequences of edits; goes on where it stopped
 	cd tests/soak && $(CURDIR)/$(BIN)/python -m kill_matrix --kills 1000 --seed 15 --folder $(SOAK)
 	STOKER_SEQUENCES=500 $(BIN)/python -m pytest -n 2 tests/soak/test_from_nothing.py
 	STOKER_KILLS=10 $(BIN)/python -m pytest tests/launchers
 	STOKER_RANDOM_CASES=10 $(BIN)/python -m pytest tests/transform/test_engine_cases.py
 
-soak-cut: $(INSTALLED)  ## as many of these kills as five minutes allow
+soak-cut: bytecode  ## as many of these kills as five minutes allow
 	cd tests/soak && $(CURDIR)/$(BIN)/python -m kill_matrix --seconds 300 --folder $(SOAK)-cut
 
 proto: $(INSTALLED)  ## generate the protobuf messages again
@@ -62,7 +69,8 @@ ifdef HASHES
 	grep '^uv==' constraints.txt | $(PICK) - constraints-hashed.txt > .venv/uv.txt
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.txt
 	$(BIN)/uv pip compile --quiet --python $(BIN)/python --no-header --no-annotate \
-	  --constraint constraints.txt --extra onnx --group dev --output-file .venv/names.txt pyproject.toml
+	  --constraint constraints.txt --extra estimator --extra onnx --extra transform --group dev \
+	  --output-file .venv/names.txt pyproject.toml
 	$(PICK) .venv/names.txt constraints-hashed.txt > .venv/requirements.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
 	  --require-hashes --requirement .venv/requirements.txt
@@ -71,6 +79,6 @@ ifdef HASHES
 else
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
-	  --constraint constraints.txt --editable ".[onnx]" --group dev
+	  --constraint constraints.txt --editable ".[estimator,onnx,transform]" --group dev
 endif
 	@touch $@

@@ -16,10 +16,9 @@ from pathlib import Path
 from measuring import Clock
 
 from stoker.components.pusher import push
-from stoker.storage.files import sync
-from stoker.storage.manifest import find_problems, seal
+from stoker.storage.digests import find_problems, seal
+from stoker.storage.files import copy_tree, sync
 from stoker.storage.root import manifest_file
-from stoker.storage.tree import copy_tree
 
 FILES = 20_000
 FILES_IN_FOLDER = 500

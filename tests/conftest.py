@@ -23,17 +23,28 @@ settings.load_profile("untimed")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Unit tests need no TensorFlow: do not even import the files that are all about it."""
-    if "not tf" not in config.option.markexpr or collection_path.suffix != ".py":
+    """Do not even import the files that are all about what is left out, such as TensorFlow."""
+    left_out = re.findall(r"\bnot (\w+)", config.option.markexpr)
+    if not left_out or collection_path.suffix != ".py":
         return None
-    text = collection_path.read_text()
-    return (
-        re.search(r"^pytestmark = .*\bpytest\.mark\.tf\b", text, re.MULTILINE) is not None or None
-    )
+    marks = rf"^pytestmark = (?:\[[^\]]*|.*)\bpytest\.mark\.({'|'.join(left_out)})\b"
+    return bool(re.search(marks, collection_path.read_text(), re.MULTILINE)) or None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the rewritten assertions of test files, for which half of the collection is spent."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", False)
+        return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with long tests come first, so that several processes end at about the same time."""
+    for item in items:
+        if "run_python" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)  # it starts whole programs
     weights: dict[Path, int] = {}
     for item in items:
         weight = 2 * bool(item.get_closest_marker("slow")) + bool(item.get_closest_marker("tf"))

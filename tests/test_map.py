@@ -2,6 +2,8 @@
 """What docs/map.md and the README say of the tree is so."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -58,3 +60,19 @@ def test_the_files_on_the_way_of_a_step_are_there():
     named = re.findall(r"^\| `([\w/]+\.py)`", section, re.MULTILINE)
     assert len(named) == 6
     assert [name for name in named if not (SOURCE / name).exists()] == []
+
+
+@pytest.mark.slow
+def test_a_step_alone_enters_at_most_35_files():
+    answer = subprocess.run(
+        [sys.executable, REPOSITORY / "scripts" / "trace_step.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    files, crossings = (
+        int(re.search(pattern, answer)[1])
+        for pattern in (r"the step alone: +(\d+) files", r"message and JSON (\d+) times")
+    )
+    assert files <= 35
+    assert crossings <= 2

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
+import re
 import shutil
 import site
 import subprocess
@@ -77,6 +78,14 @@ def test_a_wheel_brings_the_tfx_command_with_its_templates(installed, tmp_path):
     copy = f"from stoker.cli.tfx_command import main; main({['template', 'copy', *words]})"
     run(python_of(installed), copy)
     assert {"local_runner.py", "data", "data_validation.ipynb"} <= set(os.listdir(tmp_path))
+
+
+def test_a_wheel_s_text_for_the_package_index_has_no_link_that_breaks_there(installed):
+    (metadata,) = installed.glob("stoker-*.dist-info/METADATA")
+    text = metadata.read_text()
+    assert "# Stoker\n" in text
+    assert "\nProject-URL: " in text
+    assert re.findall(r"\]\((?!https?://)[^)]*\)", text) == []
 
 
 def test_this_environment_has_it_too():

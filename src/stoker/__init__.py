@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # `as` makes them names of this module for type checkers, too
     from stoker.errors import StepFailed as StepFailed
     from stoker.errors import StokerError as StokerError
     from stoker.errors import StoreError as StoreError
+    from stoker.errors import TrainingDiverged as TrainingDiverged
     from stoker.launchers.in_process import InProcess as InProcess
     from stoker.launchers.on_ray import OnRay as OnRay
     from stoker.launchers.processes import Processes as Processes
@@ -92,7 +93,7 @@ _HOMES = {
     "dsl.proto.tuner_pb2": "TuneArgs",
     "errors": (
         "BadData MissingPart ModelRejected NothingWritten RewriteFailed StepFailed "
-        "StokerError StoreError"
+        "StokerError StoreError TrainingDiverged"
     ),
     "launchers.in_process": "InProcess",
     "launchers.on_ray": "OnRay",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from stoker.any_python.names import check_file_name
+from stoker.any_python.layout import check_file_name
 
 __all__ = [
     "STANDARD_TYPES",

@@ -2,8 +2,10 @@
 """Every error that a failed run can raise.
 
     StokerError
+    ├── BadPipeline       a step is certain to fail: told for all steps before the first one runs
     ├── StepFailed        a step's own code raised, or its process died
     ├── NothingWritten    a step ended without writing an output it owes
+    ├── TrainingDiverged  a loss is NaN or infinite, and the Trainer is to stop then
     ├── ModelRejected     a model does not load, or its serving signature does not work
     ├── RewriteFailed     a model cannot be rewritten, or the result is not its equal
     ├── BadData           an input file cannot be read as what it should be
@@ -18,6 +20,7 @@ from stoker.any_python.lines import escape_controls
 
 __all__ = [
     "BadData",
+    "BadPipeline",
     "MissingPart",
     "ModelRejected",
     "NothingWritten",
@@ -25,7 +28,12 @@ __all__ = [
     "StepFailed",
     "StokerError",
     "StoreError",
+    "TrainingDiverged",
 ]
+
+
+class BadPipeline(StokerError, ValueError):
+    """A step is certain to fail; nothing was run. It is a ValueError, as bad arguments are."""
 
 
 class StepFailed(StokerError):
@@ -40,6 +48,10 @@ class StepFailed(StokerError):
 
     def __str__(self) -> str:
         return escape_controls(str(self.args[0]))
+
+
+class TrainingDiverged(StokerError):
+    """A loss is NaN or infinite, and Trainer(stop_on_nan=True) is to stop then."""
 
 
 class ModelRejected(StokerError):

@@ -178,14 +178,21 @@ class Task:
     workers: Workers | None = None
     """The processes that are to do this together; None for one that does it alone."""
     retries: int | None = None
-    """How often to begin again after a failure; None leaves it to the launcher."""
+    """How often to start again after a failure; None is once for workers that were lost."""
+    timeout_seconds: float | None = None
+    """How long each attempt may take; None for any time."""
     member: Member | None = None
     """Which of these processes the task is for."""
 
     @property
     def needs_worker_group(self) -> bool:
-        """Whether it is for several processes, or for one that may have to begin again."""
-        return bool(self.retries) or bool(self.workers and self.workers.is_group)
+        """Whether it is for several processes, or for one that may be ended or start again."""
+        return self.has_workers or bool(self.retries) or self.timeout_seconds is not None
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether several processes do it together."""
+        return bool(self.workers and self.workers.is_group)
 
     def to_json(self) -> str:
         """This task as one line of JSON."""
@@ -220,6 +227,8 @@ class Outcome:
     """The output artifacts as `Artifact.to_dict` gives them, with the properties that were set."""
     failure: Failure | None = None
     canceled: bool = False
+    saved_step: int | None = None
+    """The step that a training was saved at when it was canceled, if it was saved."""
 
     def to_json(self) -> str:
         """This outcome as one line of JSON."""

@@ -6,6 +6,8 @@ from bare_process import bare_process, execute
 
 from stoker.any_python.notes import digest_file, read_journals
 
+pytestmark = pytest.mark.slow
+
 WRITES = """
 import os
 

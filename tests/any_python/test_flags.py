@@ -21,7 +21,7 @@ def test_a_worker_sees_the_flags_that_its_own_files_define(write, run_python, tm
         flags.FLAGS(['x', '--elsewhere', 'y', '--rows', '7', '--name=a b', '-n=c', '--noloud'])
         flags.FLAGS.text = 'set by the program'
         import json
-        from stoker.any_python.flags import flags_of_this_program
+        from stoker.any_python.surroundings import flags_of_this_program
         json.dump(flags_of_this_program(), open({str(sent)!r}, 'w'))
         """
     )
@@ -29,7 +29,7 @@ def test_a_worker_sees_the_flags_that_its_own_files_define(write, run_python, tm
     run_python(
         f"""
         import json
-        from stoker.any_python.flags import take_over_flags
+        from stoker.any_python.surroundings import take_over_flags
         from stoker.any_python.modules import load_object
         take_over_flags(json.load(open({str(sent)!r})))
         for _ in range(2):
@@ -49,7 +49,7 @@ def test_flags_of_a_module_file_that_is_loaded_later_are_filled_in_too(write, ru
     second = write("second.py", DEFINE + "def run_fn(): return flags.FLAGS.rows")
     run_python(
         f"""
-        from stoker.any_python.flags import take_over_flags
+        from stoker.any_python.surroundings import take_over_flags
         from stoker.any_python.modules import load_function
         take_over_flags({{'rows': ['--rows=7']}})
         assert load_function({str(first)!r})() is True
@@ -62,7 +62,7 @@ def test_a_program_without_a_command_line_sends_how_much_it_logs(run_python):
     run_python(
         """
         from absl import logging
-        from stoker.any_python.flags import flags_of_this_program
+        from stoker.any_python.surroundings import flags_of_this_program
         logging.set_verbosity(logging.INFO)
         assert flags_of_this_program() == {"verbosity": ["--verbosity=0"]}
         """
@@ -73,7 +73,7 @@ def test_a_program_that_uses_no_flags_sends_none(run_python):
     run_python(
         """
         from absl import flags
-        from stoker.any_python.flags import flags_of_this_program
+        from stoker.any_python.surroundings import flags_of_this_program
         assert flags_of_this_program() is None
         """
     )

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from stoker.any_python.places import Places
+from stoker.any_python.notes import Places
 
 HOME = "/home/someone"
 

@@ -4,7 +4,7 @@
 import json
 import os
 
-from stoker.any_python.plain_root import PlainRoot
+from stoker.any_python.surroundings import PlainRoot
 
 
 def test_a_task_has_the_other_name_and_its_outcome_the_real_one(tmp_path):

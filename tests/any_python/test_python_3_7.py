@@ -54,6 +54,7 @@ def python_3_7():
     return find_python(["3.7"]) or pytest.skip("there is no Python 3.7 on this machine")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["module.py", "package/module.py", "statistics.py"])
 def test_python_3_7_itself_runs_a_task(python_3_7, tmp_path, name):
     module, out = tmp_path / name, tmp_path / "out"
@@ -74,6 +75,7 @@ def test_python_3_7_itself_runs_a_task(python_3_7, tmp_path, name):
     assert (out / "model").read_text() == "2"
 
 
+@pytest.mark.slow
 def test_python_3_7_itself_loads_every_module(python_3_7):
     names = [file.stem for file in FILES if file.stem not in ("__init__", "start")]
     code = f"""

@@ -31,6 +31,7 @@ def test_the_import_is_light():
     assert json.loads(python(code)) == []
 
 
+@pytest.mark.slow
 def test_help_takes_less_than_a_third_of_a_second():
     code = """
 import time, atexit, sys
@@ -63,13 +64,41 @@ def test_help_lists_the_commands_and_the_exit_codes(stoker):
 def test_an_unknown_command_is_wrong_usage_in_one_line(stoker):
     result = stoker("rum")
     assert result.code == 2
-    assert result.err.startswith("stoker: No such command 'rum'")
+    first, second = result.err.splitlines()
+    assert first == "stoker: There is no command 'rum'. Did you mean 'run'?"
+    assert second == "See stoker --help."
 
 
 def test_a_missing_argument_is_wrong_usage(stoker):
     result = stoker("show")
     assert (result.code, result.out) == (2, "")
     assert "stoker show --help" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("show co", ["plain,count"]),
+        ("show la", ["plain,last"]),
+        ("explain w", ["plain,write"]),
+        ("runs n", ["plain,notes"]),
+        ("run pipeline.py --force c", ["plain,count"]),
+        ("explain z", []),
+    ],
+)
+def test_the_shell_completes_steps_runs_and_pipelines(run, words, found):
+    told = python(
+        "from stoker.cli import main\nmain([])",
+        _STOKER_COMPLETE="bash_complete",
+        COMP_WORDS=f"stoker {words}",
+        COMP_CWORD=str(len(words.split())),
+    )
+    assert told.split() == found
+
+
+def test_the_shell_completes_nothing_where_there_is_no_store(here):
+    environ = {"_STOKER_COMPLETE": "zsh_complete", "COMP_WORDS": "stoker show ", "COMP_CWORD": "2"}
+    assert python("from stoker.cli import main\nmain([])", **environ).strip() == ""
 
 
 def test_the_shell_completes_commands_without_loading_them():

@@ -225,6 +225,20 @@ def test_a_module_file_is_found_however_its_path_is_put_together(check, path):
     assert "steps/n.py" in lines(missing)[0]
 
 
+@pytest.mark.parametrize("folder", ["os.getcwd()", "str(pathlib.Path.cwd())"])
+def test_the_working_folder_may_be_that_of_a_project_in_another_folder(check, folder):
+    source = (
+        "import os, pathlib\nfrom tfx.components import Trainer\n"
+        f"Trainer(module_file=os.path.join({folder}, 'steps', 'm.py'))"
+    )
+    module = {"project__steps__m": "def run_fn(fn_args): ..."}
+    assert check(target="project", project__pipeline=source, **module)["would_run"]
+    missing = check(target="project", project__pipeline=source.replace("m.py", "n.py"))
+    assert lines(missing, "needs") == [
+        "needs 3: there is no file steps/n.py: put it there, or give another path."
+    ]
+
+
 def test_a_notebook_is_checked_cell_by_cell_with_the_modules_that_it_writes(check):
     record = check(
         target="taxi.ipynb",
@@ -322,3 +336,52 @@ def test_a_path_that_is_not_there_is_wrong_usage(stoker, here):
     result = stoker("check", "nope.py")
     assert result.code == 2
     assert "'nope.py' does not exist" in result.err
+
+
+STEPS = """
+import tensorflow_model_analysis as tfma
+from stoker import Workers
+from tfx.v1.components import CsvExampleGen, Trainer
+
+def make(data_root, module_file):
+    gen = CsvExampleGen(input_base=data_root)
+    Trainer(examples=gen.outputs["examples"], module_file=module_file)
+    Trainer(examples=gen.outputs["examples"], module_file="late.py", python="tf-9.9")
+    Workers(2, gpus_each=99)
+    tfma.ModelSpec(label_key="tipp")
+    tfma.SlicingSpec(feature_keys=["citty"])
+
+make(data_root="data", module_file="training.py")
+"""
+
+
+def test_what_steps_are_given_and_is_not_there(check, here):
+    (here / "data").mkdir()
+    (here / "data" / "rows.csv").write_text("age,city,tip\n1,a,0\n")
+    record = check(
+        "pipeline.py", pipeline=STEPS, training="def rum_fn(fn_args): ...", late="run_fn = 1"
+    )
+
+    function, python, gpus, label, slices = lines(record, "needs")
+    assert "8: " in function
+    assert "training.py defines no run_fn or trainer_fn; it has rum_fn" in function
+    assert "9: 'tf-9.9' is neither an environment nor a Python" in python
+    assert "10: Workers(2, gpus_each=99) needs 198 GPUs" in gpus
+    assert "11: label_key='tipp' is no column of the data. Did you mean 'tip'?" in label
+    assert "12: the slice by 'citty' is no column" in slices
+    assert not record["would_run"]
+
+
+def test_a_folder_without_data_is_told_and_may_still_be_filled(check, here):
+    (here / "data").mkdir()
+    record = check(pipeline="from tfx.v1.components import CsvExampleGen\nCsvExampleGen('data')")
+    assert "there is no file in" in lines(record, "needs")[0]
+    assert record["would_run"]
+
+
+def test_buckets_are_refused_wherever_they_are_named(check):
+    text = "from tfx.v1 import dsl, components\n"
+    text += "components.CsvExampleGen('s3://b/data')\ndsl.Pipeline('p', 'gs://b/root')"
+    first, second = lines(check(pipeline=text), "refused")
+    assert first.startswith("refused 2: s3://b/data is not on this machine")
+    assert second.startswith("refused 3: gs://b/root is not on this machine")

@@ -18,6 +18,17 @@ def test_a_changed_parameter_is_named(stoker, root, run):
     assert "parameter text changed" in stoker("explain", "write").out
 
 
+def test_the_run_itself_says_why_a_step_could_not_be_reused(root, run, capfd):
+    assert "because" not in capfd.readouterr().err
+    note_pipeline.run_notes(root, text="other")
+    writing, counting, *_ = capfd.readouterr().err.splitlines()
+    assert writing.startswith("[1/2] write done in ")
+    assert writing.endswith(" s, because parameter text changed")
+    assert counting.endswith(" s, because input note changed")
+    note_pipeline.run_notes(root, text="third", config="{1: 2}")
+    assert ", because parameter text changed, and 1 more" in capfd.readouterr().err
+
+
 def test_a_second_run_is_a_hit(stoker, root, run):
     note_pipeline.run_notes(root)
     record = stoker("explain", "count", "--json").record

@@ -52,6 +52,14 @@ def test_parameters_reach_the_pipeline_and_other_arguments_the_file(file, here):
     assert done.returncode == 0, done.stderr
     assert (here / "root/write/model/1/note").read_text() == "abc"
     assert done.stdout == "arguments ['--mine', 'x', '--param']\n"
+    assert "--mine" not in done.stderr
+
+
+def test_a_misspelled_option_is_told_where_it_goes(file):
+    done = stoker_run(file, "--forse", "write")
+    assert "arguments ['--forse', 'write']" in done.stdout
+    assert "--forse is given to the file: stoker run has no such option." in done.stderr
+    assert "Did you mean '--force'?" in done.stderr
 
 
 @pytest.mark.slow
@@ -71,7 +79,7 @@ def test_a_failed_step_shows_the_users_traceback_and_one_line(file):
     done = stoker_run(file, "--param", "text=bad")
     assert done.returncode == 1
     assert 'assert text != "bad"' in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("stoker: write failed: AssertionError: no such")
+    assert "\nstoker: write failed: AssertionError: no such" in done.stderr
     assert "click" not in done.stderr
 
 

@@ -72,6 +72,7 @@ def test_python_alone_is_told_how_to_run_it(file, monkeypatch):
         runpy.run_path(str(file), run_name="__main__")
 
 
+@pytest.mark.slow
 def test_stoker_run_runs_it_on_this_machine(file, here, stoker, monkeypatch):
     monkeypatch.setattr("sys.path", list(sys.path))
     assert stoker("run", file).code == 0

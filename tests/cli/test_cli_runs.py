@@ -30,4 +30,4 @@ def test_a_number_limits_the_list(stoker, root, run):
 def test_an_unknown_pipeline_is_told_the_known_ones(stoker, run):
     result = stoker("runs", "nots")
     assert result.code == 2
-    assert "no pipeline 'nots'; it has notes." in result.err
+    assert "There is no pipeline 'nots'; there is notes. Did you mean 'notes'?" in result.err

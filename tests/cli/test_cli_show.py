@@ -88,7 +88,8 @@ def test_secrets_in_parameters_are_masked(stoker, root):
 def test_a_name_that_stands_for_nothing_is_told_the_steps(stoker, run):
     result = stoker("show", "wrte")
     assert result.code == 2
-    assert "the newest run has the steps write, count." in result.err
+    assert "no run, artifact or step 'wrte'. Did you mean 'write'?" in result.err
+    assert "The steps are write, count." in result.err
 
 
 @pytest.fixture
@@ -123,10 +124,10 @@ def test_statistics_are_shown_for_each_split(stoker, data_run):
     assert sum(counted) == 30
     words = next(row for row in tables[0]["rows"] if row[0] == "word")
     assert words[1:3] == ["STRING", "0"]
-    assert words[6] == "2 different"
-    assert set(words[7].split(", ")) == {"a", "b"}
+    assert words[7] == "2 different"
+    assert set(words[8].split(", ")) == {"a", "b"}
     numbers = next(row for row in tables[0]["rows"] if row[0] == "half")
-    assert set(numbers[7]) <= set(" ▁▂▃▄▅▆▇█")
+    assert set(numbers[8]) <= set(" ▁▂▃▄▅▆▇█")
 
 
 def test_a_schema_is_shown_feature_by_feature(stoker, data_run):

@@ -186,6 +186,7 @@ def test_a_template_runs_from_its_data_to_a_pushed_model(tfx, here):
     assert max(map(int, versions)) > 0
 
 
+@pytest.mark.slow
 def test_a_larger_template_declares_its_pipeline_and_tests_its_features(tfx, here):
     compile_it = "from stoker.cli.tfx_command import main; main()"
     words = ("pipeline", "compile", "--pipeline_path=local_runner.py")

@@ -132,14 +132,24 @@ def test_steps_under_a_condition_that_does_not_hold_are_recorded_as_not_run(runs
     assert worse.state("Pusher") == worse.state("BulkInferrer") == "skipped"
     assert worse.served == third.served
     assert "custom_property('blessed') == 1" in show(root, "Pusher")["error"]
-    better = run_pipeline(root, *CONDITIONAL, *BETTER)
+
+
+@pytest.fixture(scope="module")
+def better(runs, root):
+    """The better model, with conditions."""
+    return run_pipeline(root, *CONDITIONAL, *BETTER)
+
+
+@pytest.mark.envs
+def test_steps_under_a_condition_that_holds_run(better):
     assert blessed(better)["blessed"] == 1
     assert better.state("Pusher") == better.state("BulkInferrer") == "complete"
     assert len(better.served) == 3
 
 
 @pytest.mark.envs
-def test_where_tfma_is_installed_the_same_file_says_the_same(runs, root):
+@pytest.mark.usefixtures("better")
+def test_where_tfma_is_installed_the_same_file_says_the_same(root):
     try:
         python = tfma_overlay.python()
     except (OSError, subprocess.CalledProcessError) as error:

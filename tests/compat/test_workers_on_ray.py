@@ -21,8 +21,8 @@ MODULES = {
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory, penguins, kept_fork_servers):
-    """Every module, by one process here, and by two on a Ray of our own."""
+def trained(request, tmp_path_factory, penguins, kept_fork_servers):
+    """Modules by name, trained by one process here, and by two on a Ray of our own."""
     ways = {"alone": (None, kept_fork_servers), "together": (Workers(2), OnRay())}
     runs = {}
     for how, (workers, launcher) in ways.items():
@@ -30,12 +30,12 @@ def trained(tmp_path_factory, penguins, kept_fork_servers):
         (folder / "notes").mkdir()
         trainers = {
             name: {
-                "module_file": write(folder, name, text),
+                "module_file": write(folder, name, MODULES[name]),
                 "workers": workers,
                 "check": workers is not None,
                 "custom_config": {"notes": str(folder / "notes"), "name": name},
             }
-            for name, text in MODULES.items()
+            for name in request.param
         }
         runs[how] = train(folder, penguins, trainers, steps=20, launcher=launcher)
     return runs
@@ -45,7 +45,16 @@ def losses(run, name):
     return json.loads(Path(run.outputs[name]["model_run"][0].uri, "losses.json").read_text())
 
 
-@pytest.mark.parametrize("name", MODULES)
+# What another module does differently happens in the processes: test_workers.py has them all.
+@pytest.mark.parametrize(
+    ("trained", "name"),
+    [
+        (("keras_2",), "keras_2"),
+        pytest.param(("keras_3", "loop"), "keras_3", marks=pytest.mark.envs),
+        pytest.param(("keras_3", "loop"), "loop", marks=pytest.mark.envs),
+    ],
+    indirect=["trained"],
+)
 def test_two_workers_on_ray_train_what_one_process_does(trained, name):
     alone, together = (losses(trained[how], name) for how in ("alone", "together"))
     assert len(alone) >= 8

@@ -119,8 +119,8 @@ def test_a_model_whose_files_are_gone_or_changed_is_passed_over(tmp_path, capfd)
     Path(models[1].uri, "weights").unlink()
     assert found_by(run(tmp_path, latest())) == [models[0].id]
     told = capfd.readouterr().err
-    assert f"latest: passed over, because {models[2].uri}/weights: changed" in told
-    assert f"latest: passed over, because {models[1].uri}/weights: missing" in told
+    assert f"latest: skipping a damaged artifact: {models[2].uri}/weights: changed" in told
+    assert f"latest: skipping a damaged artifact: {models[1].uri}/weights: missing" in told
 
 
 def test_other_pipelines_are_looked_at_only_when_asked(tmp_path):

@@ -249,29 +249,22 @@ def test_every_pass_over_a_shuffled_dataset_has_an_order_of_its_own(files, schem
 
 
 def test_the_recipe_for_numpy_keeps_rows_together_and_ends(tmp_path):
-    from tfx_bsl.public.tfxio import RecordBatchesOptions
-
     from stoker.data.accessor import record_batch_factory
 
     rows = {"age": [[3], None, [], [5]], "label": [[0], [1], [0], [1]]}
     columns = {name: pa.array(cells, pa.large_list(pa.int64())) for name, cells in rows.items()}
     write_records(str(tmp_path / "a.gz"), encode(pa.record_batch(columns)).to_pylist())
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
-    (recipe,) = [
-        one for one in re.findall(r"```python\n(.*?)```", page, re.S) if "list_slice" in one
-    ]
-
-    names = {
-        "RecordBatchesOptions": RecordBatchesOptions,
-        "fn_args": SimpleNamespace(
-            data_accessor=SimpleNamespace(record_batch_factory=record_batch_factory)
-        ),
-        "files": str(tmp_path / "*"),
-        "schema": None,
-        "names": ["age", "label"],
-    }
+    (recipe,) = re.findall(
+        r"^```python[^\n]*\n((?:(?!^```).)*list_slice.*?)^```", page, re.S | re.M
+    )
+    names = {}
     exec(recipe, names)
-    batches = list(names["arrays"])
+    fn_args = SimpleNamespace(
+        data_accessor=SimpleNamespace(record_batch_factory=record_batch_factory),
+        train_files=str(tmp_path / "*"),
+    )
+    batches = list(names["read_arrays"](fn_args, ["age", "label"]))
 
     ages, labels = (np.concatenate([batch[name] for batch in batches]) for name in ("age", "label"))
     assert sorted(zip(ages.tolist(), labels.tolist(), strict=True), key=str) == [

@@ -8,7 +8,7 @@ import io
 import struct
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stoker.data.csv import Kind, Overflows, columns_of, read_cells, scan
@@ -269,6 +269,7 @@ def same(found, expected):
     return (type(found), found) == (type(expected), expected)
 
 
+@settings(max_examples=40)
 @given(columns=st.lists(st.lists(CELLS, min_size=1, max_size=6), min_size=2, max_size=2))
 @example(columns=[["1", "2.5"], ['"', "\n"]])
 def test_any_table_is_read_as_python_would_read_it(tmp_path_factory, columns):

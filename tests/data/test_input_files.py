@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What else than files may lie among the data: it is named, and nothing waits for it."""
 
+import gzip
 import os
 import socket
 
 import pytest
 
-from stoker.data.input_files import matching_files
+from stoker.data.input_files import estimate_lines, matching_files
 from stoker.errors import BadData
 
 
@@ -52,3 +53,17 @@ def test_links_to_files_are_data_and_folders_are_not(tmp_path):
     (tmp_path / "a.csv").touch()
     (tmp_path / "b.csv").symlink_to("a.csv")
     assert matching_files(str(tmp_path)) == [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_the_number_of_lines_is_estimated_from_the_beginning(tmp_path, compress):
+    rows = b"".join(b"%d,%d\n" % (number, number * 7919 % 10_000) for number in range(300_000))
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(compress(rows))
+    files = [str(tmp_path / name) for name in ("a", "b")]
+    assert estimate_lines(files) == pytest.approx(600_000, rel=0.2)
+
+
+def test_there_is_no_estimate_for_an_empty_file(tmp_path):
+    (tmp_path / "empty").touch()
+    assert estimate_lines([str(tmp_path / "empty")]) is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.data.columns import num_examples
-from stoker.data.tfrecord import is_gzip, read_records, write_records
+from stoker.data.tfrecord import estimate_records, is_gzip, read_records, write_records
 from stoker.errors import BadData
 
 RECORDS = [b"", b"one", b"x" * 100_000]
@@ -110,3 +110,16 @@ def test_any_damage_is_noticed(tmp_path_factory, records, data):
     else:  # what is left are whole records
         write_records(str(path), found)
         assert path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("name", ["data.gz", "data"])
+def test_the_number_of_records_is_estimated_from_the_beginning(tmp_path, name):
+    path = str(tmp_path / name)
+    write_records(path, (b"%d" % number * 20 for number in range(50_000)))
+    assert estimate_records([path, path]) == pytest.approx(100_000, rel=0.2)
+
+
+def test_there_is_no_estimate_for_what_is_damaged(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"x" * 100)
+    assert estimate_records([str(path)]) is None

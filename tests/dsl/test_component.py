@@ -87,7 +87,7 @@ def test_a_table_takes_the_arguments_of_a_constructor_by_name(examples):
         ({}, "needs an input channel for 'examples'"),
         ({"examples": "data/"}, "'examples' takes a channel"),
         ({"examples": Channel(Model)}, "'examples' takes Examples"),
-        ({"exampels": 1}, "no argument 'exampels'; it has args, examples"),
+        ({"exampels": 1}, "no argument 'exampels'; it has args, examples.*mean 'examples'"),
         ({"rate": "fast"}, "'rate' takes float, got 'fast'"),
         ({"args": EvalArgs()}, "takes TrainArgs, got EvalArgs"),
         ({"args": {"steps": 1}}, "is not a TrainArgs"),

@@ -155,9 +155,9 @@ def test_what_needs_a_step_that_was_not_run_is_not_run_either(tmp_path, capfd):
 
     said = capfd.readouterr()
     lines = said.out + said.err
-    assert "push not run: its condition is false: judge.outputs['points'][0].value > 100" in lines
-    assert "tell not run: its 'pushed' comes from push, which was not run" in lines
-    assert "celebrate not run: push was not run" in lines
+    assert "push skipped: condition judge.outputs['points'][0].value > 100 is false" in lines
+    assert "tell skipped: its input 'pushed' comes from push, which was skipped" in lines
+    assert "celebrate skipped: push was skipped" in lines
 
 
 def test_an_optional_input_from_a_step_that_was_not_run_is_just_empty(tmp_path):
@@ -184,7 +184,7 @@ def test_a_step_that_was_not_run_is_recorded_with_the_reason(tmp_path):
     assert execution.state == ExecutionState.CANCELED
     assert execution.standing == "skipped"
     assert execution.error == (
-        "Not run: its condition is false: judge.outputs['points'][0].value > 100."
+        "Skipped: condition judge.outputs['points'][0].value > 100 is false."
     )
 
 
@@ -195,7 +195,7 @@ def test_a_condition_on_an_empty_channel_does_not_hold(tmp_path, capfd):
 
     assert run(tmp_path, pushing).outputs["push"] == {}
     said = capfd.readouterr()
-    assert "push not run: there is no Grade in Channel(Grade)" in said.out + said.err
+    assert "push skipped: there is no Grade in Channel(Grade)" in said.out + said.err
 
 
 def test_a_property_that_is_not_there_is_an_error_that_lists_those_that_are(tmp_path):

@@ -22,17 +22,17 @@ def nest():
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "says"),
+    ("name", "make", "says"),
     [
-        ("train_args", TEXT, "'train_args' is not a TrainArgs: maximum recursion depth"),
-        ("train_args", nest(), "nested so deep"),
-        ("custom_config", nest(), "nested so deep"),
+        ("train_args", lambda: TEXT, "'train_args' is not a TrainArgs: maximum recursion depth"),
+        ("train_args", nest, "nested so deep"),
+        ("custom_config", nest, "nested so deep"),
     ],
     ids=["text", "message", "config"],
 )
-def test_a_parameter_is_refused(name, given, says):
+def test_a_parameter_is_refused(name, make, says):
     with pytest.raises(ValueError, match=says):
-        Trainer(module_file="m.py", examples=as_channel([Examples()]), **{name: given})
+        Trainer(module_file="m.py", examples=as_channel([Examples()]), **{name: make()})
 
 
 def test_a_schema_is_refused(tmp_path):

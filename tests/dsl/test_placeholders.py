@@ -233,7 +233,7 @@ def test_what_has_no_value_says_so(given, message):
 
 
 def test_a_step_whose_parameter_has_no_value_fails(tmp_path):
-    with pytest.raises(StepFailed, match=r"See: a parameter has no value that fits: .*'nome'"):
+    with pytest.raises(StepFailed, match=r"See: a parameter cannot be filled in: .*'nome'"):
         see(tmp_path, ph.exec_property("nome"))
 
 

@@ -3,7 +3,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn import metrics as sklearn
 
 from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.errors import BadData
@@ -27,26 +26,35 @@ def value(class_name, labels=LABELS, scores=SCORES, weights=WEIGHTS, config=""):
     return metric.formula(sums[0])
 
 
+@pytest.fixture(scope="module")
+def sklearn():
+    """Imported when a test needs it: that takes as long as all tests here."""
+    from sklearn import metrics
+
+    return metrics
+
+
 @pytest.mark.parametrize(
-    ("class_name", "expected"),
+    ("class_name", "function", "predicted"),
     [
-        ("AUC", sklearn.roc_auc_score(LABELS, SCORES, sample_weight=WEIGHTS)),
-        ("BinaryAccuracy", sklearn.accuracy_score(LABELS, SCORES > 0.5, sample_weight=WEIGHTS)),
-        ("Precision", sklearn.precision_score(LABELS, SCORES > 0.5, sample_weight=WEIGHTS)),
-        ("Recall", sklearn.recall_score(LABELS, SCORES > 0.5, sample_weight=WEIGHTS)),
-        ("F1Score", sklearn.f1_score(LABELS, SCORES > 0.5, sample_weight=WEIGHTS)),
-        (
-            "BinaryCrossentropy",
-            sklearn.log_loss(LABELS, np.clip(SCORES, 1e-7, 1 - 1e-7), sample_weight=WEIGHTS),
-        ),
-        ("MeanSquaredError", sklearn.mean_squared_error(LABELS, SCORES, sample_weight=WEIGHTS)),
-        ("MeanAbsoluteError", sklearn.mean_absolute_error(LABELS, SCORES, sample_weight=WEIGHTS)),
-        ("MeanLabel", np.average(LABELS, weights=WEIGHTS)),
-        ("ExampleCount", WEIGHTS.sum()),
+        ("AUC", "roc_auc_score", SCORES),
+        ("BinaryAccuracy", "accuracy_score", SCORES > 0.5),
+        ("Precision", "precision_score", SCORES > 0.5),
+        ("Recall", "recall_score", SCORES > 0.5),
+        ("F1Score", "f1_score", SCORES > 0.5),
+        ("BinaryCrossentropy", "log_loss", np.clip(SCORES, 1e-7, 1 - 1e-7)),
+        ("MeanSquaredError", "mean_squared_error", SCORES),
+        ("MeanAbsoluteError", "mean_absolute_error", SCORES),
     ],
 )
-def test_metrics_agree_with_scikit_learn(class_name, expected):
+def test_metrics_agree_with_scikit_learn(sklearn, class_name, function, predicted):
+    expected = getattr(sklearn, function)(LABELS, predicted, sample_weight=WEIGHTS)
     assert value(class_name) == pytest.approx(expected, abs=2e-4)
+
+
+def test_labels_and_examples_are_weighted():
+    assert value("MeanLabel") == pytest.approx(np.average(LABELS, weights=WEIGHTS), abs=2e-4)
+    assert value("ExampleCount") == pytest.approx(WEIGHTS.sum(), abs=2e-4)
 
 
 def test_every_metric_of_one_score_has_a_value():
@@ -70,14 +78,14 @@ def test_classes_are_compared_with_the_best_score():
         value("CategoricalCrossentropy", labels, scores, ones)
 
 
-def test_a_metric_of_two_classes_takes_several_one_by_one():
+def test_a_metric_of_two_classes_takes_several_one_by_one(sklearn):
     scores, labels = RNG.random((100, 3)), RNG.integers(3, size=100)
     yes, one_hot = scores.ravel() > 0.5, np.eye(3)[labels]
     found = [value("Precision", given, scores, np.ones(100)) for given in (labels, one_hot)]
     assert found == [pytest.approx(sklearn.precision_score(one_hot.ravel(), yes))] * 2
 
 
-def test_settings_are_read_from_json():
+def test_settings_are_read_from_json(sklearn):
     at_high = value("Precision", config='"thresholds": [0.9]')
     assert at_high == pytest.approx(
         sklearn.precision_score(LABELS, SCORES > 0.9, sample_weight=WEIGHTS)
@@ -111,6 +119,13 @@ def test_a_metric_that_nobody_has_is_told():
 def test_no_positive_label_makes_recall_undefined():
     assert math.isnan(value("Recall", labels=np.zeros(500)))
     assert value("FalsePositives", labels=np.zeros(500)) > 0
+
+
+def test_no_prediction_is_right_about_a_label_out_of_range(capsys):
+    dollars = np.where(LABELS, 4.06, 0)
+    found = value("BinaryAccuracy", labels=dollars)
+    assert found == pytest.approx(value("TrueNegatives") / value("ExampleCount"))
+    assert capsys.readouterr().out.count("labels from 0 to 1, and one is 4.06") == 1
 
 
 def test_labels_out_of_range_are_told():

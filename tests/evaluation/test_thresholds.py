@@ -43,6 +43,20 @@ def test_a_value_is_held_against_its_bounds(limits, value, ok):
     assert verdict(bounds(**limits), {(): {MetricId("auc"): value}}).validation_ok is ok
 
 
+def test_a_threshold_that_no_metric_is_held_against_fails_as_in_tfma(capsys):
+    limit = {"value_threshold": {"lower_bound": 0.1}}
+    given = {"metrics_specs": [{"metrics": [{"class_name": "AUC"}], "thresholds": {"AUC": limit}}]}
+    plan = make_plan(with_defaults(as_eval_config(given), has_baseline=False))
+    check_thresholds(plan)
+    found = validate(plan, {(): {MetricId("auc"): 0.9}}, rubber_stamp=False)
+
+    assert not found.validation_ok
+    assert found.metric_validations_per_slice[0].failures[0].message == "Metric not found."
+    assert next(failures(found)).startswith("AUC of all examples is not computed, and should")
+    told = capsys.readouterr().out
+    assert "'AUC', which is not computed: the model is not blessed. Those that are: auc" in told
+
+
 @pytest.mark.parametrize(
     ("change", "now", "ok"),
     [
@@ -82,7 +96,7 @@ def test_a_threshold_for_a_slice_that_is_not_there_fails():
     found = verdict({"per_slice_thresholds": [green]}, {(): {MetricId("auc"): 1.0}})
     assert not found.validation_ok
     assert list(failures(found)) == [
-        "There is a threshold for the slices color=green, and no such slice."
+        "There is a threshold for the slices color=green, but no such slice."
     ]
 
 
@@ -107,7 +121,7 @@ def test_an_evaluation_is_read_as_it_was_written(tmp_path):
     assert read_validation(str(tmp_path)) == found
     assert metrics_table(values)[1][0] == ["all examples", "0.75"]
     told = list(summarize(values, found))
-    assert told[0] == "The metrics of all examples, and of 2 slices beside:"
+    assert told[0] == "Metrics of all examples (2 slices more):"
     assert "auc of color=blue, size=3 is 0.25, and should be at least 0.5." in told
 
 

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+from bdb import BdbQuit
+
 import pytest
 
 from stoker.any_python.modules import load_module_file
-from stoker.launchers.in_process import forget_modules
+from stoker.dsl import Pipeline, component
+from stoker.launchers.in_process import InProcess, forget_modules
+from stoker.runner import LocalDagRunner
 
 pytestmark = pytest.mark.usefixtures("import_system")
 
@@ -28,3 +32,14 @@ def test_modules_that_others_had_loaded_are_kept(write, monkeypatch, tmp_path):
     load_module_file(module)
     forget_modules(str(module))
     assert load_module_file(module).Data is shared.Data
+
+
+@component
+def debug() -> None:
+    raise BdbQuit
+
+
+def test_to_quit_the_debugger_is_to_stop_the_run(tmp_path):
+    pipeline = Pipeline("p", str(tmp_path), components=[debug()])
+    with pytest.raises(KeyboardInterrupt, match="Stopped in debug"):
+        LocalDagRunner(InProcess()).run(pipeline)

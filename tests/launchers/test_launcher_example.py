@@ -9,6 +9,8 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from stoker.dsl import Pipeline, component
 from stoker.dsl.function_component import OutputDict
 from stoker.launchers import Launcher
@@ -21,6 +23,7 @@ def say_where() -> OutputDict(pid=int):
     return {"pid": os.getpid()}
 
 
+@pytest.mark.slow
 def test_the_example_runs_a_pipeline_in_other_processes(tmp_path):
     step = say_where()
     names = {

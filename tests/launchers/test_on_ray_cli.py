@@ -79,6 +79,7 @@ def command(tmp_path):
     return Command(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_address_is_for_ray(command):
     _, error = (run := command.start("0", "--address", "host:1")).communicate()
     assert run.returncode == 2

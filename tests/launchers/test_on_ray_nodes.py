@@ -20,9 +20,14 @@ pytestmark = [
 TESTS = Path(__file__).with_name("on_ray_nodes.py")
 
 
-def test_training_goes_on_whatever_is_lost():
-    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", str(TESTS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+# With a node, the host and the process on it are lost as well.
+@pytest.mark.parametrize(
+    ("lost", "num_tests"),
+    [("kill_node", 1), pytest.param("kill_process or kill_host", 2, marks=pytest.mark.envs)],
+)
+def test_training_goes_on_whatever_is_lost(lost, num_tests):
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-k", lost]
+    done = subprocess.run([*command, str(TESTS)], capture_output=True, text=True, check=False)
     print(done.stdout)
     assert done.returncode == 0
-    assert "3 passed" in done.stdout
+    assert f"{num_tests} passed" in done.stdout

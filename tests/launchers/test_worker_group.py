@@ -180,6 +180,13 @@ def test_a_lost_process_is_worth_another_attempt_and_an_error_only_if_asked_for(
     ]
 
 
+def test_a_process_that_works_alone_is_started_again_only_if_asked_for():
+    failure = Failure(kind=WORKER_LOST, message="")
+    alone = {"num_failures": 1, "has_workers": False}
+    assert decide_after_failure(failure, retries=None, **alone) is RAISE
+    assert decide_after_failure(failure, retries=1, **alone) is RESTART
+
+
 @pytest.mark.parametrize("wrong", ["everywhere", "", "::", "host:80", "10.0.0"])
 def test_an_address_to_listen_at_is_checked(wrong):
     with pytest.raises(ValueError, match=r"bind=….*'0\.0\.0\.0' for all"):

@@ -55,6 +55,7 @@ def test_what_a_pipeline_recorded_is_read(config: StoreConfig):
     assert [event.path.steps[0].key for event in events] == ["examples", "model", "model_run"]
 
 
+@pytest.mark.slow
 def test_what_is_written_is_read_by_the_pipeline(tmp_path):
     config = sqlite_metadata_connection_config(tmp_path / "metadata.db")
     client = HERE / "mlmd_client.py"

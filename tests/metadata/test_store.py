@@ -264,6 +264,7 @@ def test_a_question_takes_as_many_statements_for_thirty_runs_as_for_two(store: S
     for number in range(2):
         run(store, f"run-{number}")
     begin(store, run_id="run-1")
+    assert store.moved_roots == {}  # which is asked once
     before = [statements(store, ask) for ask in questions]
     for number in range(2, 30):
         run(store, f"run-{number}")

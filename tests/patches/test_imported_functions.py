@@ -45,6 +45,7 @@ def test_libraries_that_are_not_loaded_are_left_alone():
     assert replace_imported("libnosuchlibrary", "bind", None) == 0
 
 
+@pytest.mark.slow
 def test_other_libraries_go_on_calling_the_real_function():
     code = """
         import ctypes, os, sys

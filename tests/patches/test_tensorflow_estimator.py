@@ -43,7 +43,7 @@ def test_a_missing_package_is_named(tensorflow, monkeypatch):
 
     tensorflow("2.21.0")
     monkeypatch.setattr(importlib.metadata, "version", missing)
-    with pytest.raises(MissingPart, match=r"pip install 'tensorflow-estimator>=2\.15,<2\.16'"):
+    with pytest.raises(MissingPart, match=r"pip install 'stoker\[estimator\]'"):
         enable_estimators()
 
 

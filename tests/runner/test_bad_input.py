@@ -13,7 +13,7 @@ from stoker.components.example_gen.component import CsvExampleGen, ImportExample
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.components.trainer.component import Trainer
 from stoker.dsl import Pipeline, as_channel
-from stoker.errors import StepFailed, StokerError
+from stoker.errors import BadPipeline, StepFailed, StokerError
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
 
@@ -94,7 +94,7 @@ def test_a_csv_that_is_wrong(tmp_path, text, why):
 
 def test_a_folder_without_files(tmp_path):
     (tmp_path / "data").mkdir()
-    with pytest.raises(StepFailed, match="No file matches"):
+    with pytest.raises(BadPipeline, match="CsvExampleGen: No file matches"):
         run(tmp_path / "root", CsvExampleGen(input_base=str(tmp_path / "data")))
 
 

@@ -1,14 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module that cannot work is told before the first step runs, however late its own step is."""
+"""What cannot work is told before the first step runs, however late its own step is."""
 
 import re
 
 import pytest
 
-from stoker.components import CsvExampleGen, SchemaGen, StatisticsGen, Trainer, Transform
-from stoker.dsl import Pipeline, RuntimeParameter
-from stoker.errors import StokerError
-from stoker.runner import LocalDagRunner
+from stoker.artifacts import Schema
+from stoker.components import (
+    CsvExampleGen,
+    Evaluator,
+    Importer,
+    ImportSchemaGen,
+    Pusher,
+    SchemaGen,
+    StatisticsGen,
+    Trainer,
+    Transform,
+)
+from stoker.dsl import Pipeline, RuntimeParameter, component
+from stoker.errors import BadPipeline, StokerError
+from stoker.launchers.in_process import InProcess
+from stoker.launchers.processes import Processes
+from stoker.models.rewriting.targets import Target
+from stoker.runner import LocalDagRunner, before_work
+from stoker.runner.before_work import BeforeWork
+from stoker.runner.plan import plan_steps
+from stoker.task import Workers
 from stoker.user_code.problems import find_problems
 
 
@@ -86,9 +103,151 @@ def test_what_may_work_is_left_to_python(tmp_path, text):
     assert find_problems(str(tmp_path / "module.py"), ["run_fn"]) == []
 
 
+@pytest.mark.parametrize(
+    ("missing", "preprocessing", "training", "told"),
+    [
+        ("tensorflow_transform", "def preprocessing_fn(inputs): ...", "", "Transform: .*transform"),
+        (
+            "tensorflow_estimator",
+            "",
+            "import tensorflow as tf\ntf.estimator",
+            "Trainer: .*estimator",
+        ),
+    ],
+)
+def test_a_step_that_needs_an_extra_says_which(
+    run, monkeypatch, missing, preprocessing, training, told
+):
+    found = before_work.is_importable
+    monkeypatch.setattr(before_work, "is_importable", lambda name: name != missing and found(name))
+    with pytest.raises(BadPipeline, match=rf"{told} is not installed: pip install 'stoker\[") as it:
+        run(preprocessing, training + "\ndef run_fn(fn_args): ...")
+    assert str(it.value).count(missing) == 1
+
+
 def test_a_function_by_its_dotted_name_needs_its_package(tmp_path):
     examples = CsvExampleGen(RuntimeParameter("data", ptype=str)).outputs["examples"]
     trainer = Trainer(examples=examples, run_fn="no_such_package.training.run_fn")
     pipeline = Pipeline("p", str(tmp_path), components=[*trainer.upstream_nodes, trainer])
     with pytest.raises(StokerError, match=r"no module for run_fn='no_such_package"):
         LocalDagRunner().run(pipeline, parameters={"data": "data"})
+
+
+@component
+def Download() -> None:
+    """A step of the user's own, which may make files."""
+
+
+@pytest.fixture
+def gen(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "rows.csv").write_text("age,city,tip\n1,a,0\n")
+    return CsvExampleGen(str(tmp_path / "data"))
+
+
+@pytest.fixture
+def module(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        "import tensorflow as tf\ntf.distribute.MultiWorkerMirroredStrategy\nrun_fn = 1"
+    )
+    return str(path)
+
+
+def check(*steps, launcher=None):
+    plans, unplanned = plan_steps(steps, {})
+    looking = BeforeWork(plans=plans, given={}, launcher=launcher or Processes())
+    return looking.check(steps, unplanned)
+
+
+def evaluate(gen, module, **model_spec):
+    trainer = Trainer(examples=gen.outputs["examples"], module_file=module)
+    config = {
+        "model_specs": [model_spec],
+        "slicing_specs": [{}, {"feature_keys": ["citty"]}],
+        "metrics_specs": [{"metrics": [{"class_name": "AUC"}]}],
+    }
+    evaluator = Evaluator(
+        examples=gen.outputs["examples"], model=trainer.outputs["model"], eval_config=config
+    )
+    return check(gen, trainer, evaluator)
+
+
+def test_a_pattern_that_matches_nothing(tmp_path):
+    with pytest.raises(BadPipeline, match=r"CsvExampleGen: No file matches '.*gone'"):
+        check(CsvExampleGen(str(tmp_path / "gone")))
+
+
+def test_what_a_step_of_the_users_own_may_make_is_awaited(tmp_path):
+    download = Download()
+    gen = CsvExampleGen(str(tmp_path / "gone"))
+    trainer = Trainer(examples=gen.outputs["examples"], module_file=str(tmp_path / "gone.py"))
+    gen.add_upstream_node(download)
+    assert check(download, gen, trainer) == []
+
+
+def test_a_label_that_is_no_column(gen, module):
+    with pytest.raises(BadPipeline, match=r"Evaluator: label_key='tipp' .* Did you mean 'tip'\?"):
+        evaluate(gen, module, label_key="tipp")
+    with pytest.raises(BadPipeline, match=r"example_weight_key='wait'"):
+        evaluate(gen, module, label_key="tip", example_weight_key="wait")
+
+
+def test_a_slice_that_is_no_column_is_told_and_the_run_goes_on(gen, module):
+    (doubt,) = evaluate(gen, module, label_key="tip")
+    assert doubt.startswith("Evaluator: warning: the slicing_spec of 'citty' is no feature")
+    assert "Did you mean 'city'?" in doubt
+
+
+def test_a_label_that_the_model_may_make_is_awaited(gen, module, tmp_path):
+    assert evaluate(gen, module, label_key="xf", preprocessing_function_names=["make"]) == []
+    (tmp_path / "module.py").write_text("SIGNATURE = 'transformed_labels'\nrun_fn = 1")
+    assert evaluate(gen, module, label_key="xf") == []
+
+
+def test_gpus_and_interpreters_that_are_not_there_are_told_together(gen, module, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    examples = gen.outputs["examples"]
+    workers = Workers(2, gpus_each=1)
+    many = Trainer(examples=examples, module_file=module, workers=workers)
+    other = Trainer(examples=examples, module_file=module, python="/nowhere/python").with_id("O")
+    with pytest.raises(BadPipeline) as raised:
+        check(gen, many, other)
+    first, gpus, python = str(raised.value).splitlines()
+    assert first == "Nothing was run."
+    assert "Trainer: Workers(2, gpus_each=1) needs 2 GPUs" in gpus
+    assert "O: There is no Python at /nowhere/python" in python
+    assert check(gen, many, launcher=InProcess()) == []
+
+
+def test_more_workers_than_processors_are_told(gen, module):
+    trainer = Trainer(examples=gen.outputs["examples"], module_file=module, workers=Workers(999))
+    (doubt,) = check(gen, trainer)
+    assert "its 999 workers share" in doubt
+
+
+def test_files_and_folders_that_steps_are_given(gen, module, tmp_path):
+    trainer = Trainer(examples=gen.outputs["examples"], module_file=module)
+    model = trainer.outputs["model"]
+    filesystem = {"base_directory": str(tmp_path / "data" / "rows.csv" / "models")}
+    with pytest.raises(BadPipeline) as raised:
+        check(
+            gen,
+            Importer(str(tmp_path / "gone"), Schema),
+            ImportSchemaGen(str(tmp_path / "gone.pbtxt")),
+            trainer,
+            Evaluator(gen.outputs["examples"], model, module_file=str(tmp_path / "gone.py")),
+            Pusher(model, push_destination={"filesystem": filesystem}),
+        )
+    _, importer, schema, evaluator, pusher = str(raised.value).splitlines()
+    assert "Importer: there is nothing at source_uri=" in importer
+    assert "gone.pbtxt. Check schema_file." in schema
+    assert "Evaluator: there is no module file" in evaluator
+    assert "rows.csv is no folder" in pusher
+
+
+def test_a_format_whose_packages_are_not_installed():
+    target = Target(rewriter="", folder="", summary="", extra="onnx", packages=("no_such_package",))
+    assert target.find_missing() == (
+        "no_such_package is not installed: pip install 'stoker[onnx]'."
+    )

@@ -3,9 +3,8 @@
 from stoker.artifacts import Examples
 from stoker.components.tuner.component import Tuner
 from stoker.dsl import as_channel
-from stoker.runner.cache import Hit, Miss, Past, decide, find_edits, make_key, make_work_key
-from stoker.runner.given import Given
-from stoker.storage.file_digests import FileDigests
+from stoker.runner.cache import Given, Hit, Miss, Past, decide, find_edits, make_key, make_work_key
+from stoker.storage.digests import FileDigests
 
 NOTHING_GIVEN = Given(values={}, not_users=(), digest=str)
 
@@ -45,9 +44,7 @@ def test_what_changed_while_a_step_ran_is_named_and_its_result_never_reused(tmp_
     edits = find_edits({"a": "1"}, {"a": "1"}, loaded, given)
     assert edits == f"file {file} changed"
     latest = Past(execution_id=1, parts={"a": "1"}, observed={}, edits=edits)
-    assert decide({"a": "1"}, [], latest, given) == Miss(
-        f"miss: while the last run was at it, {edits}"
-    )
+    assert decide({"a": "1"}, [], latest, given) == Miss(f"miss: while the last run ran, {edits}")
 
 
 def test_a_key_does_not_depend_on_the_order_of_its_parts():

@@ -64,7 +64,7 @@ def test_digests_that_are_damaged_are_set_aside_and_made_again(root, damage, cap
     damage(digests)
     run(root)
     said = capsys.readouterr().err
-    assert f"{digests} is damaged: it is now {digests}.damaged-1" in said
+    assert f"{digests} is damaged, and was renamed to {digests}.damaged-1" in said
     assert "[1/1] write cached" in said
     run(root)
     assert "is damaged" not in capsys.readouterr().err
@@ -88,7 +88,7 @@ def test_a_push_goes_on_after_the_highest_version_where_the_last_is_damaged(
     assert push(str(model), str(base), **places) == 7000000002
     assert (tmp_path / "last.txt").read_text() == "7000000002\n"
     assert sorted(os.listdir(base)) == ["7000000000", "7000000001", "7000000002"]
-    assert capsys.readouterr().out.count("is damaged: it is now") <= 1
+    assert capsys.readouterr().out.count("is damaged, and was renamed to") <= 1
 
 
 def scribble(database):

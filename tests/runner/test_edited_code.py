@@ -13,7 +13,7 @@ from stoker.components.trainer.component import Trainer
 from stoker.dsl import ExecutorClassSpec, as_channel
 from stoker.runner import cache
 from stoker.runner.plan import plan_step
-from stoker.storage.file_digests import FileDigests
+from stoker.storage.digests import FileDigests
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from stoker.any_python.notes import digest_text
-from stoker.runner.given import Given
+from stoker.runner.cache import Given
 
 
 @pytest.fixture

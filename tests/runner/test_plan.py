@@ -23,7 +23,8 @@ def home(tmp_path, monkeypatch):
 
 
 def plan(node, **given):
-    return plan_steps([node], given)[node.id]
+    plans, _ = plan_steps([node], given)
+    return plans[node.id]
 
 
 def test_the_users_file_is_the_module_that_was_given_or_that_of_a_dotted_name(home):

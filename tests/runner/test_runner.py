@@ -31,7 +31,7 @@ from stoker.launchers.processes import Processes, WarmProcesses
 from stoker.metadata.records import ExecutionState
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
-from stoker.storage.manifest import Manifest, describe
+from stoker.storage.digests import Manifest, describe
 
 pytestmark = pytest.mark.slow
 

@@ -253,5 +253,5 @@ def test_a_training_goes_on_only_with_the_flags_that_it_began_with(project, rate
     assert done.returncode == 0, done.stderr
     (rates,) = project.glob("root/Trainer/model/*/Format-Serving/rates")
     assert rates.read_text() == trained_with
-    why = "Trainer starts from the beginning: flag --lr changed: 0.001, was 0.1"
+    why = "Trainer: starting from the beginning: flag --lr changed: 0.001, was 0.1"
     assert (why in done.stderr) == (rate != "0.1")

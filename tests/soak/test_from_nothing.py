@@ -15,7 +15,7 @@ import pytest
 from from_nothing.oracle import Oracle, compare
 from from_nothing.project import Outcome
 
-SEQUENCES = int(os.environ.get("STOKER_SEQUENCES", "4"))
+SEQUENCES = int(os.environ.get("STOKER_SEQUENCES", "2"))
 ONE = os.environ.get("STOKER_SEQUENCE")
 SEEDS = [int(ONE)] if ONE else range(SEQUENCES)
 

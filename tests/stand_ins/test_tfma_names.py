@@ -53,6 +53,7 @@ def test_what_only_tfma_has_says_what_to_install():
     assert import_tfma().__version__ == import_tfma().VERSION_STRING
 
 
+@pytest.mark.slow
 def test_parts_that_notebooks_name_are_there(run_python):
     program = """
         import tensorflow_model_analysis as tfma

@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from stoker.storage import file_digests
-from stoker.storage.file_digests import FileDigests
+from stoker.storage import digests
+from stoker.storage.digests import FileDigests
 
 
 @pytest.fixture
 def memory(tmp_path, monkeypatch):
     """Where digests are kept, of files that need not be two seconds old."""
-    monkeypatch.setattr(file_digests, "_SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr(digests, "_SETTLED_SECONDS", -1.0)
     return str(tmp_path / "digests.json")
 
 
@@ -35,7 +35,7 @@ def file(tmp_path):
 
 def test_a_file_is_read_once(memory, file, monkeypatch):
     first = digest_anew(memory, file)
-    monkeypatch.setattr(file_digests.hashlib, "file_digest", None)
+    monkeypatch.setattr(digests.hashlib, "file_digest", None)
     assert digest_anew(memory, file) == first
 
 
@@ -81,7 +81,7 @@ def test_a_file_that_has_just_changed_is_not_trusted_whatever_its_time_of_modifi
 def test_a_file_of_a_time_that_is_still_to_come_is_not_trusted(tmp_path, file, monkeypatch):
     memory = str(tmp_path / "digests.json")
     yesterday = time.time() - 86400
-    monkeypatch.setattr(file_digests.time, "time", lambda: yesterday)  # the clock was set back
+    monkeypatch.setattr(digests.time, "time", lambda: yesterday)  # the clock was set back
     digest_anew(memory, file)
     assert not os.path.exists(memory)
 

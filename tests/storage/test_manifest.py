@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from stoker.storage.files import sync
-from stoker.storage.manifest import Manifest, describe, find_problems, seal
+from stoker.storage.digests import Manifest, describe, find_problems, seal
+from stoker.storage.files import UnfitFile, sync
 from stoker.storage.root import manifest_file
-from stoker.storage.tree import UnfitFile
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stoker.storage.tree import UnfitFile, copy_tree, list_tree
+from stoker.storage.files import UnfitFile, copy_tree, list_tree
 
 
 @pytest.fixture

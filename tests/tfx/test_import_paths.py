@@ -133,7 +133,10 @@ IMPORTS = [
     "from tfx.components.trainer.executor import Executor, GenericExecutor, TrainerFnArgs",
     "from tfx.components.trainer.fn_args_utils import DataAccessor, FnArgs, get_common_fn_args",
     "from tfx.components.trainer.rewriting import converters, rewriter, rewriter_factory",
-    "from tfx.components.transform import executor, stats_options_util",
+    pytest.param(
+        "from tfx.components.transform import executor, stats_options_util",
+        marks=pytest.mark.tf,
+    ),
     "from tfx.components.transform.component import Transform",
     "from tfx.components.tuner import component, executor",
     "from tfx.components.tuner.component import Tuner, TunerFnResult",

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ["tensorflow", "apache_beam", "ray", "pyarrow", "sqlalchemy", "numpy", "tfx_bsl"]
 REPORT = f"""
 import json, sys, time

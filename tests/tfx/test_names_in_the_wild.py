@@ -12,6 +12,8 @@ from stoker.cli.checking.findings import check_source
 from stoker.cli.checking.sources import collect_sources
 from stoker.errors import MissingPart
 
+pytestmark = pytest.mark.tf  # some of these names import it
+
 # Three that are no names of the family (a list called tfx.components, a logger, a private function)
 # and tfx_addons, which is a package of its own, are left out.
 LINES = Path(__file__).with_name("names_in_the_wild.txt").read_text().splitlines()

@@ -29,6 +29,7 @@ def test_a_module_of_tfx_holds_re_exports_only(file):
     assert all(isinstance(statement, ALLOWED) for statement in statements)
 
 
+@pytest.mark.tf
 @pytest.mark.parametrize("name", PRESENT)
 def test_a_module_of_tfx_binds_nothing_to_none(name):
     bound = vars(importlib.import_module(name))
@@ -40,3 +41,7 @@ def test_every_directory_of_tfx_is_a_package():
     folders = {file.parent for file in FILES}
 
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_type_checkers_read_the_types_of_tfx_from_here():
+    assert (ROOT / "py.typed").is_file()

@@ -19,11 +19,12 @@ os.environ["STOKER_CHECKPOINT_SECONDS"] = "0"
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
+from stoker.any_python.surroundings import fresh_seed  # noqa: E402
 from stoker.data.row_order import mark_as_from_accessor  # noqa: E402
-from stoker.data.seeds import fresh_seed  # noqa: E402
-from stoker.training import checkpoint, watch  # noqa: E402
-from stoker.training.resume.checkpointer import prepare_to_resume  # noqa: E402
+from stoker.training import checkpoint, log_metrics, watch  # noqa: E402
+from stoker.training.resume.checkpoints import prepare_to_resume  # noqa: E402
 from stoker.user_code.fn_args import FnArgs  # noqa: E402
+from stoker.views.model_tables import read_curves  # noqa: E402
 
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
@@ -110,6 +111,7 @@ def loop(crash_at):
             loss = tf.reduce_mean((model(X[step : step + 8], training=True) - 1.0) ** 2)
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        log_metrics(step + 1, loss=loss)
         if step + 1 == crash_at:
             raise Crash
         saved.save_if_due(step + 1)
@@ -247,7 +249,10 @@ def drawn_seed(crash_at):
 
 def attempt(way, folder, crash_at):
     global FN_ARGS
-    FN_ARGS = FnArgs(checkpoint_dir=str(folder))
+    run = folder.with_name(f"{folder.name}-until-{crash_at}")
+    FN_ARGS = FnArgs(checkpoint_dir=str(folder), model_run_dir=str(run))
+    if way is full_disk:
+        FN_ARGS.model_run_dir = None
     notes = []
     prepare_to_resume(FN_ARGS.checkpoint_dir)
     keras.utils.set_random_seed(1)
@@ -256,7 +261,8 @@ def attempt(way, folder, crash_at):
             result = way(crash_at)
         except Crash:
             result = None
-    return {"result": result, "notes": [note for note in notes if note]}
+    curves = read_curves(str(run)).get("loss", {})
+    return {"result": result, "notes": [note for note in notes if note], "curves": curves}
 
 
 def main():

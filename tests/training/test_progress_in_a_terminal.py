@@ -6,6 +6,7 @@ import re
 import select
 import subprocess
 import sys
+import termios
 import textwrap
 import time
 
@@ -63,10 +64,11 @@ MODULES = {
 
 
 def on_a_terminal(command, folder):
-    """What a command shows on a terminal of 100 columns, as it came."""
+    """What a command shows on a terminal of 140 columns, as it came."""
     master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (40, 140))
     os.set_blocking(master, False)
-    environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+    environment = {**os.environ, "TERM": "xterm"}
     process = subprocess.Popen(
         command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, env=environment
     )

@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from stoker.data.seeds import set_entropy
-from stoker.training.resume.checkpointer import Checkpointer
+from stoker.any_python.surroundings import set_entropy
 from stoker.training.resume.checkpoints import (
     Checkpoint,
+    Checkpointer,
     CheckpointSchedule,
     CheckpointStore,
     draw_seed,
@@ -87,8 +87,8 @@ def test_that_all_are_damaged_is_told(store, tmp_path):
     assert checkpointer.find(store) is None
     aside = tmp_path / "fit-1" / "00000000.npz.damaged-1"
     assert told == [
-        ("warning", f"a checkpoint is damaged: it is now {aside}"),
-        ("warning", "starts from the beginning, since its checkpoints are damaged"),
+        ("warning", f"a checkpoint is damaged, and was renamed to {aside}"),
+        ("warning", "starting from the beginning: its checkpoints are damaged"),
     ]
 
 
@@ -165,7 +165,7 @@ def test_what_was_trained_with_another_seed_is_not_continued(tmp_path):
     assert said == [
         (
             "warning",
-            f"starts from the beginning, since the seed in {tmp_path} is not "
+            f"starting from the beginning: the seed in {tmp_path} is not "
             "the one that it was made with",
         )
     ]

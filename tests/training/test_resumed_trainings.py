@@ -12,7 +12,7 @@ import pytest
 pytestmark = [pytest.mark.tf, pytest.mark.slow]
 
 PROGRAM = Path(__file__).with_name("resumed_training.py")
-LEFT = "which a run left at 20"
+LEFT = "(checkpoint of "
 
 
 @pytest.fixture(scope="module", params=[2, 3], ids=["keras 2", "keras 3"])
@@ -41,11 +41,27 @@ def found(request, tmp_path_factory):
 )
 def test_what_goes_on_ends_bit_equal(found, way, step):
     told = found[way]
-    assert told["crashed"] == {"result": None, "notes": []}
+    assert told["crashed"]["result"] is None
+    assert told["crashed"]["notes"] == []
     (note,) = told["resumed"]["notes"]
-    assert note.startswith(f"goes on from step {step}, {LEFT}")
+    assert note.startswith(f"resuming from step {step} {LEFT}")
     assert ";" not in note  # nothing that it could not restore
     assert told["resumed"]["result"] == told["whole"]["result"]
+
+
+@pytest.mark.parametrize("way", ["several_steps_at_once", "callbacks_with_state", "loop"])
+def test_the_curve_of_what_goes_on_has_the_part_before(found, way):
+    crashed, resumed, whole = (
+        found[way][attempt]["curves"] for attempt in ("crashed", "resumed", "whole")
+    )
+    steps = [step for step, _ in resumed["train"]]
+    assert steps == sorted(set(steps))
+    assert [point for point in crashed["train"] if point[0] <= 6] == [
+        point for point in resumed["train"] if point[0] <= 6
+    ]
+    assert steps[0] <= 3
+    assert steps[-1] > 6
+    assert resumed.get("train_epochs") == whole.get("train_epochs")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +73,7 @@ def test_what_goes_on_ends_bit_equal(found, way, step):
 )
 def test_data_that_cannot_be_followed_starts_again_and_says_so(found, way, why):
     (note,) = found[way]["resumed"]["notes"]
-    assert note.startswith(f"goes on from step 6, {LEFT}")
+    assert note.startswith(f"resuming from step 6 {LEFT}")
     assert note.endswith(f"; {why}, and starts again")
     assert found[way]["resumed"]["result"] == 24  # as many steps as without the crash
 
@@ -88,4 +104,4 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once_and_training_goes_on(f
     for attempt in ("whole", "crashed", "resumed"):
         assert sum("could not be written" in note for note in told[attempt]["notes"]) == 1
     assert told["whole"]["result"] == told["resumed"]["result"]
-    assert any(note.startswith("goes on from step 2,") for note in told["resumed"]["notes"])
+    assert any(note.startswith("resuming from step 2 ") for note in told["resumed"]["notes"])

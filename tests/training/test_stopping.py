@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from stoker.training.stopping import defer_stop, is_stop_wanted, raise_on_sigterm
+from stoker.any_python.forking import defer_stop, is_stop_wanted, raise_on_sigterm
 
 
 def send(number):

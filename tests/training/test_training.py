@@ -2,8 +2,10 @@
 """Real trainings on a real terminal, read from outside while they run."""
 
 import json
+import math
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -14,9 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from stoker.views.model_tables import read_curves
+
 pytestmark = pytest.mark.tf
 
 PROGRAM = Path(__file__).with_name("watched_training.py")
+NUM_BATCHES, BATCH_SIZE = 20, 4
 READ_EVENTS = """
 import json, sys, types
 sys.modules["tensorboard.compat.notf"] = types.ModuleType("notf")  # it reads without TensorFlow
@@ -100,8 +105,8 @@ def only_keras(training):
 
 
 def test_the_terminal_shows_a_bar_with_step_and_loss(training):
-    assert "Trainer: [" in training.screen
-    assert "step 1/" in training.screen
+    assert "━" in training.screen or training.way == "loop"  # it ends before a line is drawn
+    assert re.search(r"step \d+/", training.screen)
     assert "loss " in training.screen
 
 
@@ -143,7 +148,7 @@ def test_a_tensorboard_callback_of_the_users_keeps_its_folder(training):
     only_keras(training)
     files = [path.name for path in (training.folder / "train").iterdir()]
     assert sum(name.endswith(".v2") for name in files) == 1
-    (ours,) = read_events(training.folder / "stoker" / "train")
+    (ours,) = read_events(training.folder / "stoker" / "train_epochs")
     assert ours["loss"][-1] == 80
 
 
@@ -170,3 +175,73 @@ def test_keras_2_does_not_read_the_metrics_of_every_batch_for_us(training):
     if training.way != "keras2":
         pytest.skip("Keras 3 reads them anyway, and a loop has none")
     assert training.result["logs_stay_tensors"] is True
+
+
+# Curves: a batch's loss is the mean of its numbers, and nothing is learnt
+
+
+def read_curve(training, name, series, metric="loss"):
+    """The points of a curve, as views draw them."""
+    only_keras(training)
+    return read_curves(str(training.folder / "curves" / name))[metric].get(series, [])
+
+
+def loss_of_batch(step):
+    first = (step - 1) % NUM_BATCHES * BATCH_SIZE
+    return sum(range(first, first + BATCH_SIZE)) / BATCH_SIZE
+
+
+@pytest.mark.parametrize("name", ["two_epochs", "300_steps", "own_step"])
+def test_a_point_of_the_batches_is_the_loss_of_that_batch_alone(training, name):
+    for step, loss in read_curve(training, name, "train"):
+        assert loss == pytest.approx(loss_of_batch(step), rel=1e-3)
+
+
+def test_epochs_are_a_series_of_their_own_and_validation_has_its_own_steps(training):
+    whole = (NUM_BATCHES * BATCH_SIZE - 1) / 2
+    ends = [(NUM_BATCHES, whole), (2 * NUM_BATCHES, whole)]
+    assert read_curve(training, "two_epochs", "train_epochs") == ends
+    assert read_curve(training, "two_epochs", "validation") == ends[1:]
+    assert read_curve(training, "two_epochs", "train", "mae")
+    for no_mean in ("auc", "rmse"):  # of a batch alone they say little
+        assert read_curve(training, "two_epochs", "train", no_mean) == []
+        assert len(read_curve(training, "two_epochs", "train_epochs", no_mean)) == 2
+
+
+def test_300_steps_are_a_curve_however_short_they_take(training):
+    steps = [step for step, _ in read_curve(training, "300_steps", "train")]
+    assert len(steps) > 15
+    assert steps == sorted(set(steps))
+    assert steps[0] == 1
+
+
+def test_tensorboard_has_the_same_series_and_points(training):
+    only_keras(training)
+    series = ("train", "train_epochs", "validation")
+    folder = training.folder / "curves" / "two_epochs"
+    for name, events in zip(series, read_events(*(folder / one for one in series)), strict=True):
+        assert events["loss"] == [step for step, _ in read_curve(training, "two_epochs", name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("nan", "step 9 (epoch 1, batch 9"),
+        ("nan_at_once", "one of the steps 9 to 12, which are done at once (epoch 1, batch 12"),
+    ],
+)
+def test_the_first_loss_that_is_nan_is_told_once_with_its_step(training, name, where):
+    only_keras(training)
+    (told,) = training.result["curves"][name]
+    assert told["kind"] == "warning"
+    assert told["text"].startswith(f"loss is NaN for the first time at {where}")
+    assert math.isnan(dict(read_curve(training, name, "train_epochs"))[NUM_BATCHES])
+
+
+def test_a_training_that_is_to_stop_on_nan_stops_there(training):
+    only_keras(training)
+    _, error = training.result["curves"]["nan_stops"]
+    assert error["text"].startswith(
+        "Training was stopped: loss is NaN for the first time at step 9"
+    )
+    assert read_curve(training, "nan_stops", "train_epochs") == []

@@ -3,6 +3,7 @@
 
 import functools
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,7 @@ tensor_representation_group { key: "" value {
     feature_path { step: "ragged_words" } row_partition_dtype: INT64 } } }
 } }
 """
+KEPT_EXAMPLES = "examples.tfrecord.gz"
 WORDS = [b"red", b"green", b"blue", b"a b", b"yellow", b"\xc3\xa9t\xc3\xa9", b"x-1", b"x-2", b"y-1"]
 _TYPES = {
     schema_pb2.INT: pa.large_list(pa.int64()),
@@ -143,6 +145,23 @@ def run_on_beam(function, batches, folder, *, analyzed=None, compat_v1=False):
         )
     records = tf.data.TFRecordDataset(str(folder / "examples")).as_numpy_iterator()
     return graph_dir, list(records)
+
+
+def keep_answer(graph_dir, records, folder):
+    """Keep what `assert_same` compares, where it is in a transform graph, and the examples."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("transform_fn/assets", "transformed_metadata"):
+        if Path(graph_dir, name).exists():
+            shutil.copytree(Path(graph_dir, name), folder / name)
+    with tf.io.TFRecordWriter(str(folder / KEPT_EXAMPLES), "GZIP") as writer:
+        for record in records:
+            writer.write(record)
+
+
+def read_answer(folder):
+    """What was kept, as a run returns it."""
+    records = tf.data.TFRecordDataset(str(folder / KEPT_EXAMPLES), "GZIP").as_numpy_iterator()
+    return str(folder), list(records)
 
 
 def beam_pipeline():

@@ -5,7 +5,7 @@ Analyzers are tried in groups, because a run on Beam takes seconds whatever it r
 """
 
 import pytest
-from engine_and_beam import assert_same, make_batches, run_locally, run_on_beam
+from engine_and_beam import assert_same, make_batches, run_locally
 
 pytestmark = pytest.mark.tf
 
@@ -249,6 +249,6 @@ GROUPS = [
 
 
 @pytest.mark.parametrize("function", GROUPS)
-def test_the_local_engine_agrees_with_beam(function, tmp_path):
+def test_the_local_engine_agrees_with_beam(function, beam, tmp_path):
     batches = make_batches()
-    assert_same(run_locally(function, batches, tmp_path), run_on_beam(function, batches, tmp_path))
+    assert_same(run_locally(function, batches, tmp_path), beam(function, batches))

@@ -36,24 +36,24 @@ def usual(inputs):
     }
 
 
-def test_no_rows_at_all_are_analyzed_as_on_beam(tmp_path):
+def test_no_rows_at_all_are_analyzed_as_on_beam(beam, tmp_path):
     """Analyzers per key are left out: without a key, Beam's graph cannot be built either."""
     batches = make_batches(20)
     local = run_locally(usual, batches, tmp_path, spans=[dataset("none", [])])
-    assert_same(local, run_on_beam(usual, batches, tmp_path, analyzed=[]))
+    assert_same(local, beam(usual, batches, analyzed=[]))
 
 
-def test_graphs_of_tensorflow_1_are_as_on_beam(tmp_path):
+def test_graphs_of_tensorflow_1_are_as_on_beam(beam, tmp_path):
     import tensorflow_transform as tft
 
-    def function(inputs):
+    def two_phases(inputs):
         outputs = usual(inputs)
         outputs["twice"] = tft.scale_to_0_1(tft.bucketize(inputs["x"], 4))
         return outputs
 
     batches = make_batches(60)
-    local = run_locally(function, batches, tmp_path, compat_v1=True)
-    assert_same(local, run_on_beam(function, batches, tmp_path, compat_v1=True))
+    local = run_locally(two_phases, batches, tmp_path, compat_v1=True)
+    assert_same(local, beam(two_phases, batches, compat_v1=True))
 
 
 def choices():
@@ -83,6 +83,7 @@ def choices():
     ]
 
 
+@pytest.mark.envs
 @pytest.mark.parametrize("seed", range(1, 1 + int(os.environ.get("STOKER_RANDOM_CASES", "1"))))
 def test_functions_put_together_at_random_are_as_on_beam(seed, tmp_path):
     chosen = random.Random(seed).sample(choices(), 5)

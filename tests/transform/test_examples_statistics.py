@@ -8,6 +8,8 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
 from stoker.transform.examples_statistics import StatsType, find_anomalies, update_options
 
+pytestmark = pytest.mark.tf  # reading examples imports it
+
 SCHEMA = text_format.Parse(
     """
     feature { name: "number" type: FLOAT }

@@ -266,7 +266,7 @@ def run_step(lines):
     return re.sub(" at 0x[0-9a-f]+", "", repr((config, names, helper)))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
 @given(lines=st.lists(LINES, min_size=1, max_size=4), other=LINES, data=st.data())
 def test_where_the_source_is_the_same_a_fresh_run_gives_the_same(lines, other, data):
     place = data.draw(st.integers(0, len(lines) - 1))

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 
+import pyarrow as pa
 import pytest
 
-from stoker.artifacts import Model, ModelEvaluation, Schema
+from stoker.artifacts import ExampleStatistics, Model, ModelEvaluation, Schema
 from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import MetricId, make_plan
 from stoker.evaluation.results import write_evaluation
 from stoker.evaluation.thresholds import validate
-from stoker.views.artifact_views import preview
+from stoker.statistics.compute import compute_statistics, write_statistics
+from stoker.views.artifact_views import html_view, preview
 
 SIGNATURES = {
     "serving_default": {
@@ -60,3 +62,34 @@ def test_an_evaluation_is_a_table_of_slices_and_of_what_does_not_hold(tmp_path):
     assert metrics.columns == ("slice", "auc")
     assert metrics.rows == [("all examples", "0.75"), ("color=red", "0.25")]
     assert thresholds.rows == [("auc of color=red is 0.25, and should be at least 0.5.",)]
+
+
+def test_statistics_tell_an_empty_value_from_a_missing_one(tmp_path):
+    """An empty cell of a CSV file is a feature without a value: TFX does not call it missing."""
+    columns = {
+        "age": [[1], [], [], [4]],
+        "word": [[b"a"], None, [], [b"d"]],
+        "many": [[1, 2], [], [3, 4], []],
+        "rarely": [[1, 2]] * 3 + [[]],
+    }
+    batch = pa.record_batch(
+        [pa.array(columns["age"], pa.large_list(pa.int64()))]
+        + [pa.array(columns["word"], pa.large_list(pa.large_binary()))]
+        + [pa.array(columns[name], pa.large_list(pa.int64())) for name in ("many", "rarely")],
+        list(columns),
+    )
+    artifact = ExampleStatistics()
+    artifact.uri, artifact.splits = str(tmp_path), ["train"]
+    write_statistics(compute_statistics([batch]), f"{artifact.path(split='train')}/FeatureStats.pb")
+
+    (table,) = preview(artifact)
+
+    assert table.columns[2:4] == ("missing", "empty")
+    shares = {name: (missing, empty) for name, _, missing, empty, *_ in table.rows}
+    assert shares == {
+        "age": ("0", "50.0%"),
+        "word": ("25.0%", "25.0%"),
+        "many": ("0", "50.0%"),
+        "rarely": ("0", "25.0%"),
+    }
+    assert "<th>empty</th>" in html_view(artifact)

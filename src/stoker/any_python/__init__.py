@@ -9,18 +9,15 @@ modules.py           loads the user's module, with what lies beside it, and find
 training.py          calls run_fn, or trains the Estimator of trainer_fn
 estimator.py         trains, evaluates and exports an Estimator
 eval_export.py       tfma.export: the EvalSavedModel
-layout.py            where things lie inside an artifact's directory
-names.py             what may be the name of a file below a pipeline root
+layout.py            where things lie inside an artifact's directory, and their names
 fileio.py, io_utils.py  TFX's modules of these names
-forking.py           forks that end with their parent and bring their errors home
+forking.py           forks that end with their parent and bring their errors home; how to stop
 launcher_link.py     how a worker is asked for, and how it answers
 failures.py          what went wrong, with the user's own traceback
-flags.py             the program's absl flags in its workers
 lines.py             lines of our own, without what would steer a terminal
-surroundings.py      the program's paths and arguments, and where temporary files go
-notes.py             what a step's code reads besides its inputs: how that is written down
+surroundings.py      the program's paths, arguments and flags; seeds; a root TensorFlow can read
+notes.py             what a step's code reads besides its inputs: whose it is, how it is noted
 observing.py         notes it while the code runs
-places.py, variables.py  whose a file, a line of code or a variable is
 tensorflow_files.py  the files that TensorFlow reads by itself
 logs.py              what libraries log and nobody wants to read
 

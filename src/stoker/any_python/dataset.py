@@ -10,6 +10,8 @@ from __future__ import annotations
 import glob
 from typing import Any, Iterable, Iterator, NamedTuple
 
+from .lines import did_you_mean
+
 AUTOTUNE = -1  # tf.data's own number for it
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -53,7 +55,8 @@ def tf_dataset_factory(file_pattern: Any, options: Any, schema: Any = None) -> A
     spec = feature_spec(schema)
     label_key = options.label_key
     if label_key is not None and label_key not in spec:
-        raise ValueError(f"label_key {label_key!r} is not in the schema: {sorted(spec)}.")
+        hint = did_you_mean(label_key, spec)
+        raise ValueError(f"label_key {label_key!r} is not in the schema: {sorted(spec)}.{hint}")
 
     def parse(records: Any) -> Any:
         tensors = tf.io.parse_example(records, spec)
@@ -136,7 +139,7 @@ def _find_files(file_pattern: Any) -> list[str]:
     patterns: Iterable[str] = [file_pattern] if isinstance(file_pattern, str) else file_pattern
     found = sorted({path for pattern in patterns for path in glob.glob(pattern)})
     if not found:
-        raise ValueError(f"No file matches {file_pattern}.")
+        raise ValueError(f"No file matches {file_pattern}. Check the path and the pattern.")
     return found
 
 

@@ -3,18 +3,30 @@
 
 from __future__ import annotations
 
+import linecache
 import os
+import re
 import sys
 import traceback
+from typing import Callable, Iterable
 
-from .lines import escape_controls
-from .names import did_you_mean
+from .layout import SERVING_MODEL_DIR
+from .lines import did_you_mean, escape_controls
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WHOLE_TRACEBACK = "STOKER_TRACEBACK"
 """The variable that lets programs and notebooks show all frames, as Python does."""
 _NEAR = 3
 """Of the frames that an error went through, those that may know what was meant."""
+CRASH = b"Fatal Python error: "
+"""How the stack begins that a process leaves which a signal kills."""
+_THREAD = re.compile(r"^(?=(?:Current thread|Thread) 0x)", re.MULTILINE)
+_MISSING_NAME = re.compile(r"(?:KeyError: '|Feature: )([^' ]+)(?:'| \(data type)")
+_CRASH_FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
+HOW_TO_DEBUG = (
+    "A step runs in a process of its own, without a terminal. To debug, run all steps in one: "
+    "stoker run --debug FILE, or LocalDagRunner(InProcess()) of stoker."
+)
 
 
 class StokerError(Exception):
@@ -75,10 +87,41 @@ def missing_module_hint(error: BaseException) -> str:
     return ""
 
 
-def near_name_hint(error: BaseException) -> str:
-    """The key that a KeyError may have meant: of the dicts at hand, one that is spelt alike."""
-    if not isinstance(error, KeyError) or not error.args or not isinstance(error.args[0], str):
+def missing_folder_hint(error: BaseException) -> str:
+    """What to do where a model is written into a folder that its module has not made."""
+    path = getattr(error, "filename", None)
+    if not (isinstance(error, FileNotFoundError) and isinstance(path, str)):
         return ""
+    folder = os.path.dirname(path)
+    if SERVING_MODEL_DIR not in folder.split(os.sep) or os.path.isdir(folder):
+        return ""
+    return (
+        "As in TFX, fn_args.serving_model_dir is for the module to make: "
+        "os.makedirs(fn_args.serving_model_dir, exist_ok=True)."
+    )
+
+
+def near_name_hint(
+    error: BaseException, list_features: Callable[[], Iterable[str]] = lambda: ()
+) -> str:
+    """The name that was meant by one that is not there: a key of a dict at hand, or a feature."""
+    name = _find_missing_name(error)
+    if not name:
+        return ""
+    return (did_you_mean(name, _list_keys(error)) or did_you_mean(name, list_features())).lstrip()
+
+
+def _find_missing_name(error: BaseException) -> str:
+    """The key of a KeyError, also of one in a graph; the feature that an example has not."""
+    key = error.args[0] if isinstance(error, KeyError) and error.args else None
+    if isinstance(key, str) and not key.startswith("in user code"):
+        return key
+    found = _MISSING_NAME.findall(str(error))
+    return found[-1] if found else ""
+
+
+def _list_keys(error: BaseException) -> list[str]:
+    """The keys of the dicts that the innermost frames of an error have."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     known = {
         key
@@ -88,4 +131,25 @@ def near_name_hint(error: BaseException) -> str:
         for key in list(value)
         if isinstance(key, str)
     }
-    return did_you_mean(error.args[0], sorted(known)).lstrip()
+    return sorted(known)
+
+
+def debugger_hint(error: BaseException) -> str:
+    """How to debug, for one whose debugger found no terminal; or an empty string."""
+    has_terminal = sys.stdin is not None and sys.stdin.isatty()
+    return HOW_TO_DEBUG if type(error).__name__ == "BdbQuit" and not has_terminal else ""
+
+
+def order_crash(text: str) -> str:
+    """The stack that a killed process left, ordered as a traceback: the last call comes last."""
+    what, *threads = _THREAD.split(text.partition(CRASH.decode())[2])
+    known = [thread for thread in threads if _CRASH_FRAME.search(thread)]
+    # What is killed in a thread of C++'s has no frames: the main thread, which comes last, waits.
+    current = next((one for one in known if one.startswith("Current")), "".join(known[-1:]))
+    lines = ["Traceback (most recent call last):"]
+    for path, number, name in reversed(_CRASH_FRAME.findall(current)):
+        if not path.startswith("<frozen"):  # how Python started
+            lines.append(f'  File "{path}", line {number}, in {name}')
+            source = linecache.getline(path, int(number)).strip()
+            lines += [f"    {source}"] if source else []
+    return "\n".join([*lines, what.strip().partition("\n")[0]]) if len(lines) > 1 else ""

@@ -13,7 +13,7 @@ import shutil
 import stat as _stat
 from typing import Any, Callable, Iterable, Iterator, Union
 
-from .names import is_remote
+from .layout import is_remote
 
 __all__ = [
     "NotFoundError",

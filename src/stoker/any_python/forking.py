@@ -5,12 +5,16 @@
     ForkServer  a fork that runs no op itself, and so can fork children at any time
 
 TensorFlow's threads do not survive a fork, so fork before it runs its first op: `may_fork`.
+
+SIGTERM, or Ctrl-C, ends what a process does as a KeyboardInterrupt. Training that can save its
+state first asks `is_stop_wanted` between two steps, inside of `defer_stop`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import multiprocessing
 import os
 import pickle
@@ -21,7 +25,8 @@ import time
 import traceback
 import warnings
 from multiprocessing.connection import Connection, wait
-from typing import Any, Callable, NoReturn
+from types import FrameType
+from typing import Any, Callable, Iterator, NoReturn
 
 from .streams import flush_streams
 
@@ -30,6 +35,10 @@ _LOOK_SECONDS = 1.0
 
 Work = Callable[..., None]
 """What a child does. Its first argument is its end of the pipe."""
+_USUAL: dict[signal.Signals, Any] = {
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGINT: signal.default_int_handler,
+}
 
 
 def num_cpus() -> int:
@@ -232,3 +241,91 @@ def _reason_of_end(child: Child) -> ProcessDied | ProcessRaised | None:
         except ProcessRaised as raised:
             return raised
     return None
+
+
+class _State:
+    wanted = False
+    num_deferring = 0
+    saved_step: int | None = None
+
+
+def is_stop_wanted() -> bool:
+    """Whether this process was asked to stop."""
+    return _State.wanted
+
+
+def note_saved_step(step: int) -> None:
+    """Note how far a training is that was saved because this process is to stop."""
+    _State.saved_step = step
+
+
+def get_saved_step() -> int | None:
+    """The step that a training was saved at when this process was asked to stop, if it was."""
+    return _State.saved_step
+
+
+@contextlib.contextmanager
+def raise_on_sigterm() -> Iterator[None]:
+    """Inside, SIGTERM raises KeyboardInterrupt, unless the program has a handler of its own."""
+    _State.wanted, _State.saved_step = False, None
+    if not _is_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    _leave_forks_alone()
+    signal.signal(signal.SIGTERM, _on_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def defer_stop() -> Iterator[None]:
+    """Inside, a signal only makes `is_stop_wanted` true: whoever is inside ends by itself.
+
+    Python hears signals in its main thread alone; in others this changes nothing. A second Ctrl-C
+    does not wait.
+    """
+    if not _is_main_thread():
+        yield
+        return
+    _leave_forks_alone()
+    # A handler that is not Python's cannot be put back.
+    wanted = [number for number in _USUAL if signal.getsignal(number) is not None]
+    handlers = {number: signal.signal(number, _on_signal) for number in wanted}
+    _State.num_deferring += 1
+    try:
+        yield
+    finally:
+        _State.num_deferring -= 1
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is _on_signal:  # the module may want its own from now on
+                signal.signal(number, handler)
+
+
+@functools.lru_cache(None)
+def _leave_forks_alone() -> None:
+    """Let processes that user code forks hear signals as usual.
+
+    `multiprocessing.Pool` ends its processes by SIGTERM. One that is about to wait for a lock would
+    note the signal, and then wait for ever.
+    """
+    os.register_at_fork(after_in_child=_forget_handlers)
+
+
+def _forget_handlers() -> None:
+    for number, usual in _USUAL.items():
+        if signal.getsignal(number) is _on_signal:
+            signal.signal(number, usual)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _on_signal(number: int, _: FrameType | None) -> None:
+    again, _State.wanted = _State.wanted, True
+    if again and number == signal.SIGTERM:
+        return  # it is said until it is heard
+    if again or not _State.num_deferring:
+        raise KeyboardInterrupt

@@ -11,6 +11,7 @@ The channel is the worker's lifeline too: when the launcher's end closes, the wo
 from __future__ import annotations
 
 import array
+import faulthandler
 import json
 import os
 import socket
@@ -18,6 +19,7 @@ import sys
 import threading
 from typing import Any, Callable, NamedTuple, NoReturn, Sequence
 
+from .failures import HOW_TO_DEBUG, StokerError
 from .forking import fork
 from .streams import flush_logs, flush_streams
 
@@ -100,6 +102,11 @@ def report(record: dict[str, Any]) -> None:
         _Sink.send(record)
 
 
+def report_doing(doing: str) -> None:
+    """Say what the step does from now on; a `progress.Progress` counts as well."""
+    report({"kind": "progress", "doing": doing})
+
+
 class LauncherLink:
     """What a worker tells its launcher. It prints to where the request says from now on."""
 
@@ -110,6 +117,8 @@ class LauncherLink:
         for stream in (sys.__stdout__, sys.__stderr__):  # a module may have replaced the others
             if stream is not None:
                 stream.reconfigure(line_buffering=True)
+        faulthandler.enable(file=2)  # a signal that kills this process leaves its stack
+        _explain_breakpoints()
         self._socket = socket.socket(fileno=request.channel)
         self._sending = threading.Lock()
         threading.Thread(target=self._end_with_the_launcher, daemon=True).start()
@@ -131,3 +140,13 @@ class LauncherLink:
     def _end_with_the_launcher(self) -> NoReturn:
         self._socket.recv(1)  # the launcher never writes to it: this can only be its end
         os._exit(1)
+
+
+def _explain_breakpoints() -> None:
+    """Let `breakpoint()` say how to debug, unless the user has chosen a debugger."""
+    if sys.breakpointhook is sys.__breakpointhook__ and not os.environ.get("PYTHONBREAKPOINT"):
+        sys.breakpointhook = _refuse_breakpoint
+
+
+def _refuse_breakpoint(*_: object, **__: object) -> None:
+    raise StokerError("breakpoint() finds no terminal here. " + HOW_TO_DEBUG)

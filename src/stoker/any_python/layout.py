@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things lie inside an artifact's directory, in today's layout and in TFX's older ones."""
+"""Where things lie inside an artifact's directory, and which names they may have there.
+
+In today's layout, and in TFX's older ones.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 
 __all__ = [  # what `tfx.utils.path_utils` has
     "EVAL_MODEL_DIR",
@@ -19,11 +23,16 @@ __all__ = [  # what `tfx.utils.path_utils` has
 
 METRICS_FILE = "metrics.jsonl"
 """In a ModelRun: the metrics of a training, as `stoker.training` writes them."""
+ROWS_FILE = "fit_rows.npz"
+"""In the temporary folder of a step: a few rows that `fit` was given, for the model check."""
 TUNER_RESULTS_FILE = "tuner_results.json"
 """In TunerResults: the trials of a search."""
 EVAL_MODEL_DIR = "Format-TFMA"
 SERVING_MODEL_DIR = "Format-Serving"
 STAMPED_MODEL_DIR = "stamped_model"
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_MOST_BYTES = 200
+"""A file system takes 255 in one name, and some of ours have an ending."""
 
 
 def serving_model_dir(output_uri: str, is_old_artifact: bool = False) -> str:
@@ -89,3 +98,30 @@ def _only_below(path: str, *, what: str) -> str:
     if len(entries) != 1:
         raise ValueError(f"{path} should hold one {what}, but holds {entries or 'nothing'}.")
     return os.path.join(path, entries[0])
+
+
+def check_file_name(name: str, what: str) -> str:
+    """The name itself, if it can be that of a file; else an error about `what` it names."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what} is text, got {name!r}.")
+    if not _is_file_name(name):
+        raise ValueError(
+            f"{what} is the name of a file or folder: it takes letters, digits, spaces and "
+            f"signs such as '.', '_' and '-', {_MOST_BYTES} bytes at most, but no '/', no '\\', no "
+            f"control character, and no '.' at its beginning; got {name!r}."
+        )
+    return name
+
+
+def _is_file_name(name: str) -> bool:
+    return (
+        name.isprintable()  # which lone surrogates are not, and '' is
+        and 0 < len(name.encode()) <= _MOST_BYTES
+        and not name.startswith(".")
+        and not set("/\\") & set(name)
+    )
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL, such as that of a bucket, and no place on this machine."""
+    return _REMOTE.match(path) is not None

@@ -7,8 +7,10 @@ What the user's code prints is its own, colours and all, and does not come here.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import re
 import sys
+from typing import Iterable
 
 # Controls, but for the ends of lines and tabs; marks that turn the direction of text, or hide in
 # it; halves of characters, which no terminal can be sent.
@@ -28,3 +30,9 @@ def say(text: object, *, error: bool = False) -> None:
     # The user's code may have closed the stream, or put something else in its place.
     with contextlib.suppress(AttributeError, OSError, ValueError):
         print(escape_controls(str(text)), file=sys.stderr if error else sys.stdout, flush=True)
+
+
+def did_you_mean(name: str, known: Iterable[str], closeness: float = 0.6) -> str:
+    """A hint at the known name that is nearest, if one is near."""
+    near = difflib.get_close_matches(name, list(known), 1, closeness)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -27,7 +27,8 @@ from types import CodeType, ModuleType
 from typing import Any, Callable, Mapping, Sequence
 
 from .failures import HERE
-from .flags import fill_in_flags
+from .launcher_link import report_doing
+from .surroundings import fill_in_flags
 
 PIPELINE_MODULE = "__stoker_main__"
 """The name under which a worker loads a pipeline file."""
@@ -48,6 +49,7 @@ def load_module_file(path: str | os.PathLike[str]) -> ModuleType:
     file = os.path.abspath(path)
     if not os.path.isfile(file):
         raise ValueError(f"There is no module file {file}. Check module_file.")
+    report_doing(f"importing {os.path.basename(file)}")
     importlib.invalidate_caches()  # the fork server may have looked there before the file was
     root, dotted_name = package_of(file)
     put_first_on_sys_path(os.path.dirname(file), root)

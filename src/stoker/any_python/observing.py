@@ -2,7 +2,7 @@
 """Notes what a step's code reads, while it runs (notes.py says what a note is).
 
     os.environ, sys.argv     stand-ins of the same kind tell what is asked of them
-    absl's FLAGS             flags.py does the same for them
+    absl's FLAGS             surroundings.py does the same for them
     files and folders        Python tells an audit hook; before Python 3.8, `open` is replaced
     whether a file is there  os.path and pathlib are asked through us
 
@@ -22,7 +22,6 @@ import sys
 import threading
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
-from .flags import tell_reads
 from .notes import (
     COMMAND_LINE,
     FILE,
@@ -33,14 +32,18 @@ from .notes import (
     VARIABLES,
     Journal,
     Notes,
+    Places,
+    Reader,
     describe_file,
     describe_folder,
     describe_presence,
     digest_file,
+    find_users_places,
     is_file,
+    is_stokers_variable,
+    is_users_variable,
 )
-from .places import Places, Reader, find_users_places
-from .variables import is_stokers, is_users
+from .surroundings import tell_reads
 
 # What frameworks read, they read for their own ends.
 _FRAMEWORKS = frozenset(
@@ -104,11 +107,11 @@ class Observer:
     def read_variable(self, variable: str) -> None:
         """Note a variable if the user's code reads it."""
         name = VARIABLE + variable
-        if name in self.notes or name in self._written or is_stokers(variable):
+        if name in self.notes or name in self._written or is_stokers_variable(variable):
             return
         reader = self.places.find_reader(_FRAMEWORKS)
         named = reader is Reader.DIRECT
-        if named or (reader is Reader.INDIRECT and is_users(variable)):
+        if named or (reader is Reader.INDIRECT and is_users_variable(variable)):
             self.read_given(name)
 
     def list_variables(self) -> None:
@@ -117,7 +120,7 @@ class Observer:
             return
         self.read_given(VARIABLES)
         for name in self._given:
-            if name.startswith(VARIABLE) and is_users(name[len(VARIABLE) :]):
+            if name.startswith(VARIABLE) and is_users_variable(name[len(VARIABLE) :]):
                 self.read_given(name)
 
     def write_variable(self, variable: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Callable
 from .estimator import train_estimator
 from .failures import NothingWritten
 from .fn_args import FnArgs
+from .launcher_link import report_doing
 
 
 def train(
@@ -18,6 +19,7 @@ def train(
     read_schema: Callable[[str], Any],
 ) -> None:
     """Call `run_fn(fn_args)`, or train the Estimator that `trainer_fn(fn_args, schema)` returns."""
+    report_doing(f"running {name}")
     if name == "trainer_fn":
         train_estimator(function, fn_args, read_schema)
         return

@@ -17,16 +17,21 @@ import sys
 from typing import Any, Callable, Mapping, NoReturn
 
 from . import absent_packages, dataset
-from .failures import describe, missing_module_hint, near_name_hint
+from .failures import (
+    debugger_hint,
+    describe,
+    missing_folder_hint,
+    missing_module_hint,
+    near_name_hint,
+)
 from .fn_args import DataAccessor, FnArgs
 from .forking import wait_for_exit
 from .io_utils import read_newer_schema
-from .launcher_link import LauncherLink, Request, fork_worker, receive_request
+from .launcher_link import LauncherLink, Request, fork_worker, receive_request, set_sink
 from .logs import hush_deprecations
 from .modules import import_current_sources, load_named
 from .observing import observe_step
-from .plain_root import PlainRoot
-from .surroundings import take_over_program, use_temporary_dir
+from .surroundings import PlainRoot, take_over_program, use_temporary_dir
 from .tensorflow_files import tell_file_reads
 from .training import train
 
@@ -51,6 +56,7 @@ def serve(control_fd: int) -> None:
 
 def _work(request: Request) -> NoReturn:
     link = LauncherLink(request)
+    set_sink(link.report)
     task = json.loads(request.task)
     root = PlainRoot(task["tmp_dir"])
     task = json.loads(root.enter(request.task))
@@ -84,9 +90,9 @@ def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, A
         ):
             _train(task, make_fn_args(task["fn_args"]), warn)
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
-        return {
-            "failure": describe(error, hint=missing_module_hint(error) or near_name_hint(error))
-        }
+        finders = (missing_module_hint, near_name_hint, missing_folder_hint, debugger_hint)
+        hints = (find(error) for find in finders)
+        return {"failure": describe(error, hint=next(filter(None, hints), ""))}
     return {"failure": None, "outputs": task["outputs"]}
 
 

@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from stoker.any_python.lines import did_you_mean
 from stoker.errors import StokerError
 
 # A command is the function of its name in the module of its name, loaded when it is used.
@@ -35,7 +36,10 @@ Exit codes:
   2    the command was used wrongly
   130  stopped by Ctrl-C
 
-Shell completion: eval "$(_STOKER_COMPLETE=bash_source stoker)", or zsh_source, fish_source.
+Shell completion of commands, options, steps, runs and pipelines:
+  bash  eval "$(_STOKER_COMPLETE=bash_source stoker)"
+  zsh   eval "$(_STOKER_COMPLETE=zsh_source stoker)"
+  fish  _STOKER_COMPLETE=fish_source stoker | source
 """
 
 
@@ -50,6 +54,13 @@ class _Commands(click.Group):
             return None
         command: click.Command = getattr(import_module(f"stoker.cli.{cmd_name}"), cmd_name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"There is no command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

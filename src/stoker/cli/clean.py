@@ -40,7 +40,7 @@ class Leftover:
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @json_option
-@with_store
+@with_store()
 def clean(store: Store, dry_run: bool, as_json: bool) -> int:
     """Remove the files of outputs that were never published, and what killed runs left behind.
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker doctor`: whether this machine and its Python can train, and what to do if not."""
 
-import contextlib
 import importlib.metadata
 import json
 import os
@@ -46,8 +45,10 @@ _PARTS = {
     "keras": "Keras 3",
     "tfx_bsl": "tfx-bsl",
     "tensorflow_transform": "tensorflow-transform",
-    "apache_beam": "Apache Beam",
+    "apache_beam": "apache-beam",
 }
+_OF_TRANSFORM = ("tfx_bsl", "tensorflow_transform", "apache_beam")
+"""What `stoker[transform]` installs; other steps do without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,8 @@ def _parts(report: dict[str, Any]) -> Iterator[Finding]:
     for module, name in _PARTS.items():
         if module in report:
             yield _finding(name, str(report[module]))
+        elif module in _OF_TRANSFORM and not _is_installed(name):
+            yield _finding(name, "not installed; Transform needs it", is_note=True)
         else:
             yield _finding(name, str(report.get(f"{module} failed", "not tried")), advice=again)
 
@@ -137,11 +140,20 @@ def _gpu(report: dict[str, Any]) -> Finding:
     return _finding("GPU", "none; training uses the CPU", is_note=True)
 
 
+def _is_installed(distribution: str) -> bool:
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
 def _real_tfx() -> Finding:
-    installed = []
-    for name in ("tfx", "ml-pipelines-sdk"):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            installed.append(f"{name} {importlib.metadata.version(name)}")
+    installed = [
+        f"{name} {importlib.metadata.version(name)}"
+        for name in ("tfx", "ml-pipelines-sdk")
+        if _is_installed(name)
+    ]
     if not installed:
         return _finding("TFX", "not in this environment, as it should be")
     return _finding(

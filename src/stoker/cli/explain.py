@@ -3,8 +3,8 @@
 
 import click
 
-from stoker.cli.lookup import find_execution, step_state, unknown_node
-from stoker.cli.options import json_option, with_store
+from stoker.cli.lookup import find_execution, list_steps, step_state, unknown_node
+from stoker.cli.options import complete, json_option, with_store
 from stoker.cli.printing import print_answer
 from stoker.metadata.records import SKIPPED
 from stoker.metadata.store import Store
@@ -12,12 +12,12 @@ from stoker.views.table import Table
 
 
 @click.command()
-@click.argument("node")
+@click.argument("node", metavar="STEP", shell_complete=complete(list_steps))
 @click.option("--parts", is_flag=True, help="Print the parts of the cache key, too.")
 @json_option
-@with_store
+@with_store(by="node")
 def explain(store: Store, node: str, parts: bool, as_json: bool) -> int:
-    """Explain why the last run of a step, NODE, used an older result, or did not."""
+    """Explain why the last run of a STEP used an older result, or did not."""
     execution = find_execution(store, node)
     if execution is None:
         raise unknown_node(store, node)

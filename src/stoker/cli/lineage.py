@@ -21,7 +21,7 @@ _Branch: TypeAlias = tuple[str, list["_Branch"]]
 @click.argument("artifact")
 @click.option("--down", is_flag=True, help="Show what was made from it instead.")
 @json_option
-@with_store
+@with_store(by="artifact")
 def lineage(store: Store, artifact: str, down: bool, as_json: bool) -> int:
     """Show what an ARTIFACT, given by its id or path, was made from, as a tree."""
     start = find_artifact(store, artifact)

@@ -5,11 +5,15 @@ import os
 
 import click
 
+from stoker.any_python.lines import did_you_mean
 from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
-from stoker.metadata.records import MADE, RUN_STATE, Execution, PipelineRun
+from stoker.metadata.records import MADE, ROOT, RUN_STATE, Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.locks import is_locked
+
+_NUM_COMPLETED = 50
+"""So many runs are enough for a shell to complete."""
 
 
 def find_run(store: Store, text: str) -> PipelineRun | None:
@@ -35,16 +39,41 @@ def find_execution(store: Store, node_id: str) -> Execution | None:
 
 
 def unknown_node(store: Store, node_id: str) -> click.UsageError:
-    """What to raise for a name that stands for nothing: it lists the steps of the newest run."""
-    known = [
+    """What to raise for a name that stands for nothing: it lists the steps that there are."""
+    known = list(dict.fromkeys(list_steps(store)))
+    return click.UsageError(
+        f"There is no run, artifact or step {node_id!r}.{did_you_mean(node_id, known)} "
+        f"The steps are {', '.join(known) or '(none)'}."
+    )
+
+
+def is_known(store: Store, name: str) -> bool:
+    """Whether a name stands for something in a store: an artifact, a step, a run, a pipeline."""
+    if name.isdecimal():
+        try:
+            return bool(store.artifact(int(name)))
+        except StoreError:
+            return False
+    if find_execution(store, name) or name in store.pipelines():
+        return True
+    if name == "last" or store.runs(begin=name):
+        return True
+    return bool(store.artifacts(uri=os.path.abspath(name), states=tuple(State)))
+
+
+def list_steps(store: Store) -> list[str]:
+    """The steps of the newest run of each pipeline."""
+    return [
         step.node_id
-        for run in store.runs(newest=1)
+        for name in store.pipelines()
+        for run in store.runs(name, newest=1)
         for step in store.executions(run_id=run.run_id, only=())
     ]
-    return click.UsageError(
-        f"The store has no run, artifact or step {node_id!r}; the newest run has the steps "
-        f"{', '.join(dict.fromkeys(known)) or '(none)'}."
-    )
+
+
+def list_runs(store: Store) -> list[str]:
+    """The ids of the newest runs."""
+    return [run.run_id for run in store.runs(newest=_NUM_COMPLETED)]
 
 
 def find_artifact(store: Store, text: str) -> Artifact:
@@ -61,9 +90,9 @@ def find_artifact(store: Store, text: str) -> Artifact:
 
 
 def find_roots(store: Store) -> list[str]:
-    """The pipeline roots of all runs, where they are still there."""
-    named = {str(run.properties["root"]) for run in store.runs() if "root" in run.properties}
-    return sorted(filter(os.path.isdir, named))
+    """The pipeline roots of all runs, where they are now, if they are still there."""
+    named = {str(run.properties[ROOT]) for run in store.runs() if ROOT in run.properties}
+    return sorted(filter(os.path.isdir, {store.moved_roots.get(one, one) for one in named}))
 
 
 def run_state(run: PipelineRun) -> str:

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options that several commands share, and the store that they name.
 
-The store is the one that a command is told, or the only one below the current folder.
+The store is the one that a command is told, or one below the current folder: the only one, the one
+that knows what is asked for, or the newest.
 """
 
+import contextlib
 import functools
 import glob
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 
+from stoker.cli.lookup import is_known
+from stoker.cli.printing import print_line
+from stoker.errors import StokerError
 from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
 from stoker.metadata.store import Store
 
@@ -50,43 +55,106 @@ def store_options(command: Callable[..., int]) -> Callable[..., int]:
     return root(place(command))
 
 
-def with_store(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options that name a store, and the open store as `store`."""
+def with_store(
+    by: str | None = None,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options that name a store, and the open store as `store`.
 
-    @store_options
-    @functools.wraps(command)
-    def with_open_store(*args: Any, root: str, place: str | None, **options: Any) -> int:
-        with Store(find_store(root, place)) as store:
-            return command(*args, store=store, **options)
+    Where there are several, it is the one that knows the value of the argument `by`.
+    """
 
-    return with_open_store
+    def wrap(command: Callable[..., int]) -> Callable[..., int]:
+        @store_options
+        @functools.wraps(command)
+        def with_open_store(*args: Any, root: str, place: str | None, **options: Any) -> int:
+            stores = find_stores(root, place)
+            config = choose_store(stores, options[by]) if by else _take_only(stores)
+            with Store(config) as store:
+                return command(*args, store=store, **options)
+
+        return with_open_store
+
+    return wrap
 
 
-def find_store(root: str, place: str | None) -> StoreConfig:
-    """The store at `place`, or the only one below `root`; anything else is wrong usage."""
+def choose_store(stores: Sequence[StoreConfig], asked: str | Sequence[str]) -> StoreConfig:
+    """The store that knows what is asked for; the newest, if several do, or none."""
+    names = [asked] if isinstance(asked, str) else list(asked)
+    newest_first = sorted(stores, key=_find_newest_run, reverse=True) if stores[1:] else stores
+    knowing = [one for one in newest_first if names and _knows(one, names)]
+    chosen = (knowing or newest_first)[0]
+    if len(knowing or stores) > 1:
+        others = f"{len(knowing)} that know {names[0]}" if knowing else f"{len(stores)} stores"
+        print_line(
+            f"From {os.path.relpath(chosen.path)}, the newest of {others}; --store FILE chooses "
+            "another.",
+            error=True,
+        )
+    return chosen
+
+
+def _knows(config: StoreConfig, names: Sequence[str]) -> bool:
+    with Store(config) as store:
+        return all(is_known(store, name) for name in names)
+
+
+def _find_newest_run(config: StoreConfig) -> int:
+    with Store(config) as store:
+        return max((run.created_ms for run in store.runs(newest=1)), default=0)
+
+
+def _take_only(stores: Sequence[StoreConfig]) -> StoreConfig:
+    if len(stores) > 1:
+        choices = "".join(f"\n  --store {os.path.relpath(one.path)}" for one in stores)
+        raise click.UsageError(f"There are {len(stores)} stores; choose one:{choices}")
+    return stores[0]
+
+
+def find_stores(root: str, place: str | None) -> list[StoreConfig]:
+    """The store at `place`, or all below `root`; that there is none is wrong usage."""
     if place and "://" in place:
         try:
-            return StoreConfig(place)
+            return [StoreConfig(place)]
         except ValueError as error:
             raise click.UsageError(str(error)) from None
     if place and not os.path.isfile(place):
-        raise click.UsageError(f"There is no store {place}.")
-    found = [place] if place else _stores_below(root)
+        raise click.UsageError(f"There is no store {place}. Give the path of a {_FILES[0]}.")
+    found = [place] if place else _list_stores_below(root)
     if not found:
         raise click.UsageError(
             f"There is no {_FILES[0]} in {os.path.abspath(root)} or below it. Run a pipeline, "
             "name its folder with --root DIR, or its store with --store FILE."
         )
-    if len(found) > 1:
-        choices = "".join(f"\n  --store {path}" for path in found)
-        raise click.UsageError(f"There are {len(found)} stores; choose one:{choices}")
-    return sqlite_metadata_connection_config(found[0])
+    return list(map(sqlite_metadata_connection_config, found))
 
 
-def _stores_below(root: str) -> list[str]:
-    """The stores nearest to `root`; what lies deeper belongs to one of them, or to others."""
+def _list_stores_below(root: str) -> list[str]:
+    """The stores in `root`, or else all those up to three folders below it."""
+    found: list[str] = []
     for depth in _DEPTHS:
         patterns = [os.path.join(glob.escape(root), depth, name) for name in _FILES]
-        if found := sorted(os.path.normpath(path) for one in patterns for path in glob.glob(one)):
-            return found
-    return []
+        found += sorted(os.path.normpath(path) for one in patterns for path in glob.glob(one))
+        if found and not depth:
+            break
+    return found
+
+
+def complete(
+    kind: Callable[[Store], Iterable[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Let a shell complete an argument by what the stores have of a kind."""
+
+    def list_beginning_so(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        # A shell has no place for an error: it then completes nothing.
+        with contextlib.suppress(click.UsageError, StokerError, OSError):
+            stores = find_stores(ctx.params.get("root") or ".", ctx.params.get("place"))
+            names = dict.fromkeys(name for one in stores for name in _list_kind(one, kind))
+            return [name for name in names if name.startswith(incomplete)]
+        return []
+
+    return list_beginning_so
+
+
+def _list_kind(config: StoreConfig, kind: Callable[[Store], Iterable[str]]) -> list[str]:
+    with Store(config) as store:
+        return list(kind(store))

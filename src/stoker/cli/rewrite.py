@@ -11,7 +11,7 @@ import click
 from stoker.any_python.layout import serving_model_dir
 from stoker.artifacts import Artifact, Examples, Model
 from stoker.cli.lookup import find_artifact
-from stoker.cli.options import find_store, json_option, store_options
+from stoker.cli.options import choose_store, find_stores, json_option, store_options
 from stoker.cli.printing import print_answer
 from stoker.cli.train import read_data
 from stoker.components.importer import Importer
@@ -128,7 +128,7 @@ class _ModelToRewrite:
 
 def _find(text: str, root: str, place: str | None) -> _ModelToRewrite:
     try:
-        config = find_store(root, place)
+        config = choose_store(find_stores(root, place), text.removesuffix(os.sep + _SERVING))
     except click.UsageError:
         if place or not os.path.isdir(text):
             raise

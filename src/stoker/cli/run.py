@@ -10,10 +10,14 @@ from types import TracebackType
 
 import click
 
-from stoker.cli.options import fresh_option, names_and_values
+from stoker.any_python.failures import WHOLE_TRACEBACK
+from stoker.any_python.lines import did_you_mean
+from stoker.cli.lookup import list_steps
+from stoker.cli.options import complete, fresh_option, names_and_values
 from stoker.cli.printing import print_line
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
+from stoker.launchers.in_process import InProcess
 from stoker.launchers.on_ray import OnRay
 from stoker.launchers.processes import Processes
 from stoker.runner import intercept
@@ -34,13 +38,15 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 @click.option(
     "--force",
     multiple=True,
-    metavar="NODE",
+    metavar="STEP",
+    shell_complete=complete(list_steps),
     help="Run this step even if nothing changed; may be given several times.",
 )
 @click.option(
     "--done",
     multiple=True,
-    metavar="NODE",
+    metavar="STEP",
+    shell_complete=complete(list_steps),
     help="What this ManualNode asks of a person is done; may be given several times.",
 )
 @fresh_option
@@ -55,6 +61,16 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     metavar="HOST:PORT",
     help="The Ray cluster; else that of RAY_ADDRESS, or one on this machine for this run.",
 )
+@click.option(
+    "--debug",
+    is_flag=True,
+    help="Run every step in this process, so that breakpoint() in a module works.",
+)
+@click.option(
+    "--verbose",
+    is_flag=True,
+    help="Show tracebacks whole, with the frames of TensorFlow, Keras and Stoker.",
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(
     file: str,
@@ -64,18 +80,36 @@ def run(
     fresh: bool,
     where: str | None,
     address: str | None,
+    debug: bool,
+    verbose: bool,
     arguments: tuple[str, ...],
 ) -> int:
     """Run a pipeline FILE.
 
     ARGUMENTS that are not listed below are the file's own; put -- before those that are.
     """
-    launcher = _launcher(where, address)
+    if verbose:
+        os.environ[WHOLE_TRACEBACK] = "1"
+    launcher = _launcher(where, address, debug=debug)
+    _tell_of_misspelled(arguments)
     with intercept(parameters, force, fresh, done, launcher) as runs:
         return run_as_main(file, arguments, runs)
 
 
-def _launcher(where: str | None, address: str | None) -> Launcher | None:
+def _tell_of_misspelled(arguments: Sequence[str]) -> None:
+    """Say of what goes to the file that it looks like an option of ours."""
+    ours = [name for option in run.params for name in option.opts if name.startswith("--")]
+    for name in (one.partition("=")[0] for one in arguments if one.startswith("--")):
+        if hint := did_you_mean(name, ours, closeness=0.8):
+            line = f"{name} is given to the file: stoker run has no such option.{hint}"
+            print_line(line, error=True)
+
+
+def _launcher(where: str | None, address: str | None, *, debug: bool) -> Launcher | None:
+    if debug and where:
+        raise click.UsageError("--debug runs the steps in this process: leave --on out.")
+    if debug:
+        return InProcess()
     if address and where != "ray":
         raise click.UsageError("--address is that of a Ray cluster: use it with --on ray.")
     if where == "ray":
@@ -109,6 +143,8 @@ def _run(path: str, shown: str) -> int:
             raise ValueError(left.code) from left
         return left.code or 0
     except StokerError:
+        if os.environ.get(WHOLE_TRACEBACK):
+            print_line(traceback.format_exc(), error=True)
         raise
     except Exception as error:  # whatever the user's own file does
         if line := _line_that_we_refused(error, path):

@@ -1,37 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stoker runs`: the runs of a store, newest first."""
+"""`stoker runs`: the runs of all stores, newest first."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
+from stoker.any_python.lines import did_you_mean
 from stoker.cli.lookup import run_state
-from stoker.cli.options import json_option, with_store
+from stoker.cli.options import complete, find_stores, json_option, store_options
 from stoker.cli.printing import print_answer, readable_duration, readable_time
+from stoker.metadata.config import StoreConfig
 from stoker.metadata.records import NUM_STEPS, PipelineRun
 from stoker.metadata.store import Store
 from stoker.views.table import Table
 
 
 @click.command()
-@click.argument("pipeline", required=False)
+@click.argument("pipeline", required=False, shell_complete=complete(Store.pipelines))
 @click.option("--number", "-n", default=20, show_default=True, help="How many, newest first.")
 @json_option
-@with_store
-def runs(store: Store, pipeline: str | None, number: int, as_json: bool) -> int:
+@store_options
+def runs(root: str, place: str | None, pipeline: str | None, number: int, as_json: bool) -> int:
     """List the runs of a PIPELINE, or of all, newest first."""
-    if pipeline and pipeline not in (known := store.pipelines()):
-        names = ", ".join(known) or "none"
-        raise click.UsageError(f"The store has no pipeline {pipeline!r}; it has {names}.")
-    print_runs(store.runs(pipeline, newest=number), as_json=as_json)
+    stores = find_stores(root, place)
+    found = [record for one in stores for record in _list_runs(one, pipeline, number)]
+    if pipeline and not found:
+        raise _unknown_pipeline(pipeline, stores)
+    found.sort(key=lambda record: int(record["started_ms"]), reverse=True)
+    _print(found[:number], with_store=len(stores) > 1, as_json=as_json)
     return 0
+
+
+def _list_runs(config: StoreConfig, pipeline: str | None, number: int) -> list[dict[str, Any]]:
+    with Store(config) as store:
+        found = store.runs(pipeline, newest=number)
+        return [{**_describe(run), "store": os.path.relpath(config.path)} for run in found]
+
+
+def _unknown_pipeline(name: str, stores: Sequence[StoreConfig]) -> click.UsageError:
+    known: list[str] = []
+    for config in stores:
+        with Store(config) as store:
+            known += store.pipelines()
+    names = ", ".join(dict.fromkeys(known)) or "none"
+    return click.UsageError(
+        f"There is no pipeline {name!r}; there is {names}.{did_you_mean(name, known)}"
+    )
 
 
 def print_runs(runs: Iterable[PipelineRun], *, as_json: bool = False) -> None:
     """Print a line for each run."""
-    records = [_describe(run) for run in runs]
-    print_answer(records, _table(records), as_json=as_json)
+    _print([_describe(run) for run in runs], with_store=False, as_json=as_json)
+
+
+def _print(records: list[dict[str, Any]], *, with_store: bool, as_json: bool) -> None:
+    table = _table(records)
+    if with_store:
+        stores = [str(record["store"]) for record in records]
+        rows = [(*row, store) for row, store in zip(table.rows, stores, strict=True)]
+        table = Table(columns=(*table.columns, "store"), rows=rows)
+    print_answer(records, table, as_json=as_json)
 
 
 def _describe(run: PipelineRun) -> dict[str, Any]:

@@ -14,17 +14,19 @@ from stoker.cli.lookup import (
     find_execution,
     find_maker,
     find_run,
+    list_runs,
+    list_steps,
     run_state,
     step_state,
     unknown_node,
 )
-from stoker.cli.options import json_option, with_store
+from stoker.cli.options import complete, json_option, with_store
 from stoker.cli.printing import print_answer, print_line, readable_duration, readable_time
 from stoker.metadata.masking import mask_secrets
-from stoker.metadata.records import SKIPPED, Execution, PipelineRun
+from stoker.metadata.records import ROOT, SKIPPED, Execution, PipelineRun
 from stoker.metadata.store import Store
+from stoker.storage.digests import Manifest
 from stoker.storage.files import show_path
-from stoker.storage.manifest import Manifest
 from stoker.storage.root import manifest_file
 from stoker.views.artifact_views import html_page, preview
 from stoker.views.model_tables import REPORTS, SIGNATURES, formats_tables
@@ -37,7 +39,11 @@ _OURS = ("cache_key", "cache_parts", "cache_explanation", "observed", "edits_whi
 
 
 @click.command()
-@click.argument("what", metavar="RUN|ARTIFACT|NODE")
+@click.argument(
+    "what",
+    metavar="RUN|ARTIFACT|STEP",
+    shell_complete=complete(lambda store: ["last", *list_steps(store), *list_runs(store)]),
+)
 @click.option(
     "--html",
     "page",
@@ -46,12 +52,12 @@ _OURS = ("cache_key", "cache_parts", "cache_explanation", "observed", "edits_whi
     help="Write an HTML page with charts to this file, for an artifact.",
 )
 @json_option
-@with_store
+@with_store(by="what")
 def show(store: Store, what: str, page: str | None, as_json: bool) -> int:
     """Show a run, a step or an artifact.
 
     Give a RUN by its id, the first characters of its id, or `last`; an ARTIFACT by its id or path;
-    a NODE by its name, to see the last execution of that step.
+    a STEP by its name, to see its last execution.
     """
     if page:
         artifact = find_artifact(store, what)
@@ -82,12 +88,13 @@ def _describe_run(store: Store, run: PipelineRun) -> _Answer:
         {**_step(store, execution), "outputs": _references(outputs.get(execution.id, {}))}
         for execution in executions
     ]
+    root = str(run.properties.get(ROOT, ""))
     facts = {
         "run": run.run_id,
         "pipeline": run.pipeline_name,
         "state": run_state(run),
         "started": readable_time(run.created_ms),
-        "root": str(run.properties.get("root", "")),
+        "root": store.moved_roots.get(root, root),
     }
     rows = [row for step in steps for row in _step_rows(step)]
     table = Table(columns=("step", "state", "took", "outputs"), rows=rows)

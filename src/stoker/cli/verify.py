@@ -10,8 +10,8 @@ from stoker.cli.lookup import find_artifact
 from stoker.cli.options import json_option, with_store
 from stoker.cli.printing import print_answer
 from stoker.metadata.store import Store
-from stoker.runner.damage import is_sealed
-from stoker.storage.manifest import find_problems
+from stoker.runner.inputs import is_sealed
+from stoker.storage.digests import find_problems
 from stoker.views.table import Table, readable_path
 
 
@@ -27,7 +27,7 @@ class Damage:
 @click.command()
 @click.argument("artifacts", nargs=-1, metavar="[ARTIFACT]...")
 @json_option
-@with_store
+@with_store(by="artifacts")
 def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
     """Check that the files of ARTIFACTs, or of all, are as they were when they were published.
 

@@ -16,8 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
+from stoker.any_python.launcher_link import report_doing
 from stoker.any_python.layout import serving_model_path
 from stoker.any_python.lines import say
+from stoker.any_python.progress import Progress
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -114,6 +116,7 @@ class Executor(dsl.BaseExecutor):
             output.set_int_custom_property("inferred", 0)
             return
         splits = _find_files(input_dict["examples"], exec_properties)
+        report_doing("loading the model")
         models = _load_models(input_dict, exec_properties)
         if isinstance(output, Examples):
             _write_examples(models, splits, exec_properties["output_example_spec"], output)
@@ -180,8 +183,11 @@ def _write_examples(
 
 
 def _read_batches(files: Sequence[str]) -> Iterator[list[bytes]]:
+    from stoker.data.columns import find_num_rows
     from stoker.data.tfrecord import read_records
 
+    progress = Progress("predicting", unit="examples", total=find_num_rows(files))
     records = itertools.chain.from_iterable(map(read_records, files))
     while batch := list(itertools.islice(records, _BATCH_ROWS)):
         yield batch
+        progress.advance(len(batch))

@@ -8,13 +8,13 @@ blessing:   <uri>/BLESSED or <uri>/NOT_BLESSED    an empty file, if there are th
 
 import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import stoker.stand_ins.provide  # noqa: F401 - pipelines name what an installed TFMA lacks
 from stoker import dsl
 from stoker.any_python.layout import eval_model_path, only_file, serving_model_path
-from stoker.any_python.lines import say
+from stoker.any_python.lines import did_you_mean, say
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -140,6 +140,39 @@ class Evaluator(dsl.BaseComponent):
         if module_file or module:
             return dsl.UserCode(module_file=module_file, module=module)
         return super().user_code(parameters)
+
+    def check_features(
+        self, parameters: dict[str, Any], known: frozenset[str]
+    ) -> Iterator[dsl.Problem]:
+        """That a label, a weight or a slice is no feature, nor one that the model may make."""
+        config = dsl.parse_message(parameters.get("eval_config"), EvalConfig())
+        if parameters.get("module_file") or parameters.get("module_path"):
+            return  # its functions read what they want
+        for spec in config.model_specs:
+            if spec.preprocessing_function_names or is_eval_saved_model(spec):
+                return  # the model makes features of its own
+            for argument, name in _list_named_features(spec):
+                if name not in known:
+                    yield dsl.Problem(text=_describe_missing(f"{argument}={name!r}", name, known))
+        for slicing in config.slicing_specs:
+            for name in {*slicing.feature_keys, *slicing.feature_values} - known:
+                text = _describe_missing(f"the slicing_spec of {name!r}", name, known)
+                yield dsl.Problem(text=f"{text} There are no slices by it.", is_certain=False)
+
+
+def _list_named_features(spec: ModelSpec) -> Iterator[tuple[str, str]]:
+    for argument in ("label_key", "example_weight_key"):
+        if name := getattr(spec, argument):
+            yield argument, name
+        for name in getattr(spec, f"{argument}s").values():
+            yield f"{argument}s", name
+
+
+def _describe_missing(what: str, name: str, known: frozenset[str]) -> str:
+    return (
+        f"{what} is no feature of the examples.{did_you_mean(name, known)} They have "
+        f"{', '.join(sorted(known))}."
+    )
 
 
 class Executor(dsl.BaseExecutor):

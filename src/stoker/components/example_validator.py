@@ -100,7 +100,7 @@ class Executor(dsl.BaseExecutor):
         summary = "\n".join(f"{split}: {_summarize(one)}" for split, one in found.items())
         if exec_properties.get("fail_on_anomalies") and not all(blessed.values()):
             raise BadData(
-                f"The examples are not as the schema says:\n{summary}\n"
+                f"The examples have anomalies:\n{summary}\n"
                 "Correct the data or the schema, or leave out fail_on_anomalies."
             )
         say(summary)
@@ -146,7 +146,7 @@ def _summarize(anomalies: "anomalies_pb2.Anomalies") -> str:
 
     lines = describe_anomalies(anomalies)
     if not lines:
-        return "as the schema says."
+        return "no anomalies"
     count = "1 anomaly" if len(lines) == 1 else f"{len(lines)} anomalies"
     width = max(len(name) for name, _, _ in lines)
     return "\n".join(

@@ -8,7 +8,7 @@ from stoker.artifacts import Artifact, PropertyValue
 from stoker.dsl import Channel, Node, RuntimeParameter
 from stoker.dsl.parameters import substitute
 from stoker.dsl.users_files import find_declaring_folder, find_users_path
-from stoker.storage.manifest import describe
+from stoker.storage.digests import describe
 
 
 class Importer(Node):
@@ -60,12 +60,16 @@ class Importer(Node):
             "output_key": self.output_key,
         }
 
+    def find_uri(self, given: dict[str, Any]) -> str:
+        """Where the files are, or should be."""
+        path = substitute(self.source_uri, given)
+        return os.path.abspath(find_users_path(path, self._declaring_folder))
+
     def artifact(self, given: dict[str, Any]) -> Artifact:
         """The files as an artifact, with a digest of their content."""
-        path = substitute(self.source_uri, given)
-        uri = os.path.abspath(find_users_path(path, self._declaring_folder))
+        uri = self.find_uri(given)
         if not os.path.exists(uri):
-            raise ValueError(f"{self.id}: there is nothing at source_uri={uri!r}.")
+            raise ValueError(f"{self.id}: there is nothing at source_uri={uri!r}. Check the path.")
         artifact = self.artifact_type()
         artifact.uri = uri
         artifact.properties |= self._properties

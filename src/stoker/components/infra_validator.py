@@ -10,13 +10,14 @@ import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
+from stoker.any_python.launcher_link import report_doing
 from stoker.any_python.layout import serving_model_path
 from stoker.any_python.lines import say
 from stoker.artifacts import Artifact, Examples, InfraBlessing, Model, get_split_uri
 from stoker.data.input_files import matching_files
 from stoker.dsl.proto import infra_validator_pb2
 from stoker.models.blessing import give_verdict
-from stoker.storage.tree import copy_tree
+from stoker.storage.files import copy_tree
 
 if TYPE_CHECKING:
     from stoker.models.model_servers import Request
@@ -106,6 +107,7 @@ class Executor(dsl.BaseExecutor):
         num_tries = limits.num_tries or _NUM_TRIES
         blessed = False
         for attempt in range(1, num_tries + 1):
+            report_doing(f"serving the model, try {attempt} of {num_tries}")
             try:
                 server.try_model(requests)
             except Unservable as error:

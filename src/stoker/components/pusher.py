@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from stoker import dsl
+from stoker.any_python.launcher_link import report_doing
 from stoker.any_python.layout import serving_model_path
 from stoker.any_python.lines import say
 from stoker.artifacts import (
@@ -34,11 +35,10 @@ from stoker.artifacts import (
 from stoker.dsl.proto.pusher_pb2 import PushDestination
 from stoker.errors import ModelRejected
 from stoker.models.blessing import Marker, is_blessed
-from stoker.storage.files import remove_drafts, set_aside, show_path, sync, write_whole
+from stoker.storage.digests import Manifest, describe, find_differences, seal
+from stoker.storage.files import copy_tree, remove_drafts, set_aside, show_path, sync, write_whole
 from stoker.storage.locks import hold_folder
-from stoker.storage.manifest import Manifest, describe, find_differences, seal
 from stoker.storage.root import manifest_file, root_of
-from stoker.storage.tree import copy_tree
 
 _COPY, _NOTHING = ".pushing", ".nothing"
 _OLD_LAST_PUSH, _OLD_LOCK = ".last_push", ".push_lock"
@@ -107,9 +107,28 @@ class Pusher(dsl.BaseComponent):
                 "PushDestination.Filesystem(base_directory='/models/penguin'))."
             )
         if model is None and infra_blessing is None:
-            raise ValueError("Pusher needs model, or an infra_blessing that holds one.")
+            raise ValueError(
+                "Pusher needs a model: model=trainer.outputs['model'], or an infra_blessing."
+            )
         spec = PusherSpec.from_arguments(locals(), custom_config=json.dumps(custom_config))
         super().__init__(spec, custom_executor_spec, instance_name)
+
+    def find_problems(self, parameters: dict[str, Any]) -> Iterator[dsl.Problem]:
+        """That the folder cannot be written to."""
+        if not parameters.get("push_destination"):
+            return
+        try:
+            there = directory = _base_directory(parameters["push_destination"])
+        except ValueError as error:
+            yield dsl.Problem(text=str(error))
+            return
+        while not os.path.lexists(there):
+            there = os.path.dirname(there)
+        if not os.path.isdir(there):
+            yield dsl.Problem(text=f"base_directory={directory!r}: {there} is no folder.")
+        elif not os.access(there, os.W_OK | os.X_OK):
+            text = f"base_directory={directory!r}: you may not write to {there}. Choose another."
+            yield dsl.Problem(text=text)
 
     def find_undone(self, outputs: ArtifactMap) -> str:
         """Why the model that was pushed is not the one that is served now, if it is not.
@@ -143,6 +162,7 @@ class Executor(dsl.BaseExecutor):
             return
         base_directory = _base_directory(exec_properties.get("push_destination"))
         model_path = self.GetModelPath(input_dict)
+        report_doing(f"pushing the model to {base_directory}")
         # First the copy that nobody serves: the push is the last thing that can go wrong.
         copy_tree(model_path, pushed_model.uri)
         version = push(
@@ -322,7 +342,7 @@ def _read_version(last_push: str) -> int:
         return 0
     except (OSError, ValueError):
         aside = set_aside(last_push)
-        say(f"{last_push} is damaged: it is now {aside}, and versions are counted from the others.")
+        say(f"{last_push} is damaged, and was renamed to {aside}; other versions are counted.")
         return 0
 
 

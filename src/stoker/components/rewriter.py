@@ -2,13 +2,13 @@
 """Rewriter: a Model in, the same model in other formats out, each compared with it first."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import serving_model_dir, serving_model_path
 from stoker.artifacts import Artifact, Examples, Model, get_split_uris
-from stoker.models.rewriting.targets import check_targets, rewrite_all
+from stoker.models.rewriting.targets import TARGETS, check_targets, rewrite_all
 
 
 class RewriterSpec(dsl.ComponentSpec):
@@ -69,6 +69,12 @@ class Rewriter(dsl.BaseComponent):
             splits=json.dumps(list(splits)),
         )
         super().__init__(spec, instance_name=instance_name)
+
+    def find_problems(self, parameters: dict[str, Any]) -> Iterator[dsl.Problem]:  # noqa: ARG002
+        """That a format needs packages which are not installed."""
+        for name in self.outputs:
+            if missing := TARGETS[name].find_missing():
+                yield dsl.Problem(text=f"for {name}, {missing}")
 
 
 def raw_examples(channel: dsl.Channel) -> dsl.Channel | None:

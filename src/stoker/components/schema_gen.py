@@ -79,7 +79,8 @@ class Executor(dsl.BaseExecutor):
                 merged.MergeFrom(read_statistics(path))
         if not merged.datasets:
             raise ValueError(
-                f"No split is left to infer a schema from: {statistics.splits} without {excluded}."
+                f"No split is left to infer a schema from: {statistics.splits} without {excluded}. "
+                "Exclude fewer of them."
             )
         if not any(dataset.num_examples for dataset in merged.datasets):
             raise BadData(

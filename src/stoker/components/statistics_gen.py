@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """StatisticsGen: counts what is in each split of examples."""
 
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import only_file
+from stoker.any_python.progress import report_batches
 from stoker.artifacts import Examples, ExampleStatistics, Schema
 from stoker.stand_ins.tfdv.stats_options import StatsOptions
 
@@ -89,14 +91,15 @@ class Executor(dsl.BaseExecutor):
         statistics.splits = [split for split in examples.splits if split not in excluded]
         statistics.span = examples.span
         for split in statistics.splits:
-            counted = count(_read_batches(examples.path(split=split)), options)
+            counted = count(_read_batches(examples.path(split=split), split), options)
             write_statistics(counted, os.path.join(statistics.path(split=split), STATISTICS_FILE))
 
 
-def _read_batches(folder: str) -> "Iterator[pa.RecordBatch]":
+def _read_batches(folder: str, split: str) -> "Iterator[pa.RecordBatch]":
     """The examples of a split, one shard after the other, so that only one is in memory."""
-    from stoker.data.columns import read_batches
+    from stoker.data.columns import find_num_rows, read_batches
     from stoker.data.input_files import matching_files
 
-    for shard in matching_files(folder):
-        yield from read_batches([shard])
+    shards = matching_files(folder)
+    batches = itertools.chain.from_iterable(read_batches([shard]) for shard in shards)
+    return report_batches(batches, f"counting {split}", total=find_num_rows(shards))

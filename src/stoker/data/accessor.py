@@ -10,17 +10,19 @@ A shuffle is then over all rows, and new in every epoch and in every pass. Where
 records are batched, a batch is parsed by one op, and the columns are made for the next time.
 """
 
+import functools
 from collections.abc import Iterator
 from typing import TypeAlias
 
 import pyarrow as pa
 import tensorflow as tf
 from tensorflow_metadata.proto.v0 import schema_pb2
-from tfx_bsl.coders import example_coder
-from tfx_bsl.tfxio.dataset_options import RecordBatchesOptions, TensorFlowDatasetOptions
 
+from stoker.any_python.dataset import RecordBatchesOptions, TensorFlowDatasetOptions
+from stoker.any_python.surroundings import cluster, fresh_seed
 from stoker.data.background_columns import columns_for
 from stoker.data.columns import Columns, num_examples
+from stoker.data.decode import arrow_schema, decode_batch
 from stoker.data.gather import RowReader
 from stoker.data.input_files import matching_files
 from stoker.data.parsing import Parsing, infer_schema_of_files, make_parsing
@@ -32,7 +34,6 @@ from stoker.data.row_order import (
     interleave_rows,
     mark_as_from_accessor,
 )
-from stoker.data.seeds import cluster, fresh_seed
 from stoker.data.tensors import Batches, can_read, parse_batches
 from stoker.data.tfrecord import is_gzip
 
@@ -58,13 +59,22 @@ def tf_dataset_factory(
     # A parameter server's workers are told what to read by another process, and cannot call its
     # Python.
     columns = None if "ps" in cluster() else columns_for(files, cache_dir)
-    passes = Passes()
+    passes, rows = Passes(), None
     if columns is not None and can_read(parsing.features, columns.schema):
-        dataset = _read_from_columns(columns, parsing, options, start, passes)
+        batches, order = _batches(columns, options, start), _order(columns, options, start.seed)
+        dataset = parse_batches(
+            RowReader(columns),
+            order,
+            parsing,
+            batches,
+            num_parallel_calls=options.parser_num_threads,
+            passes=passes if options.shuffle else None,
+        )
+        rows = functools.partial(batches.rows_of, order, shifts=options.shuffle)
     else:
         dataset = _read_from_records(files, parsing, options, start)
     dataset = dataset.prefetch(options.prefetch_buffer_size).with_options(_share_by_batches())
-    return mark_as_from_accessor(dataset, passes)
+    return mark_as_from_accessor(dataset, passes, rows)
 
 
 def record_batch_factory(
@@ -76,15 +86,14 @@ def record_batch_factory(
 ) -> Iterator[pa.RecordBatch]:
     """Arrow record batches with the columns of the schema, or with those that are found."""
     files = matching_files(file_patterns)
-    decoder = example_coder.ExamplesToRecordBatchDecoder(schema and schema.SerializeToString())
     seed = _seed(options)
     columns = columns_for(files, cache_dir)
-    wanted = decoder.ArrowSchema() if schema else columns and columns.schema
+    wanted = arrow_schema(schema) if schema else columns and columns.schema
     if columns is not None and has_types(columns, wanted):
         order = _order(columns, options, seed)
         return read_batches_of_rows(columns, order, wanted, options)
     dataset = _batch_records(files, options, seed, tf.data.AUTOTUNE, sloppy=False)
-    return (decoder.DecodeBatch(records) for records in dataset.as_numpy_iterator())
+    return (decode_batch(records.tolist(), schema) for records in dataset.as_numpy_iterator())
 
 
 def _seed(options: _Options) -> int | None:
@@ -94,27 +103,13 @@ def _seed(options: _Options) -> int | None:
     return fresh_seed() if options.shuffle_seed is None else options.shuffle_seed
 
 
-def _read_from_columns(
-    columns: Columns,
-    parsing: Parsing,
-    options: TensorFlowDatasetOptions,
-    start: Position,
-    passes: Passes,
-) -> tf.data.Dataset:
+def _batches(columns: Columns, options: TensorFlowDatasetOptions, start: Position) -> Batches:
     endless = options.num_epochs is None and columns.num_rows > 0
-    batches = Batches(
+    return Batches(
         batch_size=options.batch_size,
         start=start.epoch * columns.num_rows + start.row,
         stop=None if endless else columns.num_rows * (options.num_epochs or 0),
         drop_remainder=_drops_remainder(options),
-    )
-    return parse_batches(
-        RowReader(columns),
-        _order(columns, options, start.seed),
-        parsing,
-        batches,
-        num_parallel_calls=options.parser_num_threads,
-        passes=passes if options.shuffle else None,
     )
 
 

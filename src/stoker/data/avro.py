@@ -36,7 +36,7 @@ def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
             num_rows += batch.num_rows
             yield path, batch
     if not num_rows:
-        raise BadData(f"{', '.join(files)}: there is no row.")
+        raise BadData(f"{', '.join(files)}: there is no row. Check the file, and the pattern.")
 
 
 def _read_schema(path: str) -> pa.Schema:

@@ -23,10 +23,10 @@ def read_rows(query: str, project: str) -> Iterator[tuple[str, pa.RecordBatch]]:
                 yield "the query's result", batch
     except GoogleAuthError as error:
         raise BadData(
-            f"BigQuery wants to know who asks: {error} Try `gcloud auth application-default login`."
+            f"BigQuery needs credentials: {error} Try `gcloud auth application-default login`."
         ) from error
     except (GoogleAPIError, OSError) as error:
-        raise BadData(f"BigQuery does not answer {query!r:.200}: {error}") from error
+        raise BadData(f"BigQuery refused the query {query!r:.200}: {error}") from error
 
 
 def _connect(project: str) -> Any:

@@ -142,6 +142,14 @@ def num_examples(file_patterns: str | Sequence[str]) -> int:
     return sum(_num_records(shard) for shard in matching_files(file_patterns))
 
 
+def find_num_rows(shards: Sequence[str]) -> int | None:
+    """How many rows there are, if columns beside the shards say so."""
+    try:
+        return sum(ColumnFile(columns_path(shard), shard).num_rows for shard in shards)
+    except (DamagedColumns, OSError):
+        return None
+
+
 class _NoRoom(Exception):
     """The cache cannot take columns: its disk is nearly full, or not writable."""
 

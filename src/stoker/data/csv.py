@@ -6,12 +6,10 @@ bytes. An empty cell is a missing value. The first rows suggest the types; if a 
 surprise, all files are scanned for the types, and read again from the start.
 """
 
-import collections
 import contextlib
 import csv
 import dataclasses
 import enum
-import io
 import itertools
 import operator
 import threading
@@ -25,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from stoker.data.csv_header import NOT_UTF8, is_utf8, open_text, read_header
 from stoker.data.encode import as_lists
 from stoker.data.input_files import UNREADABLE, open_any
 from stoker.errors import BadData
@@ -33,7 +32,6 @@ _BLOCK_BYTES = 4 << 20
 _BYTES_PER_COLUMN = 16 << 10  # of a block, which costs something for each column
 _MAX_BLOCK_BYTES = 256 << 20  # no row may be longer
 _MAX_CELL_LETTERS = 16 << 20
-_NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
 _INT64 = range(-(2**63), 2**63)
 _QUOTE = ord('"')
 
@@ -211,7 +209,7 @@ def _is_huge(cell: str) -> bool:
 def _read_column(path: str, column: str, dialect: CsvDialect) -> Iterator[tuple[int, str]]:
     """The cells of one column, with the lines that their rows begin in."""
     place = _read_header(path, dialect).index(column)
-    with _allow_large_cells(), _open_text(path) as lines:
+    with _allow_large_cells(), open_text(path) as lines:
         rows = csv.reader(lines, delimiter=dialect.delimiter)
         line = 1
         for row in rows:
@@ -221,27 +219,7 @@ def _read_column(path: str, column: str, dialect: CsvDialect) -> Iterator[tuple[
 
 
 def _read_header(path: str, dialect: CsvDialect) -> list[str]:
-    if dialect.names:
-        return list(dialect.names)
-    try:
-        with _open_text(path) as lines:
-            names = next(csv.reader(lines, delimiter=dialect.delimiter), [])
-    except (csv.Error, *UNREADABLE) as error:
-        raise BadData(f"{path} cannot be read as CSV: {error}.") from error
-    if not names:
-        raise BadData(f"{path} is empty: it needs a first line with the names of the columns.")
-    if not _is_utf8(names):
-        raise BadData(f"{path}, line 1: {_NOT_UTF8}")
-    (name, times), *_ = collections.Counter(names).most_common(1)
-    if times > 1:
-        raise BadData(f"{path}, line 1: the column {name!r} is there more than once.")
-    return names
-
-
-def _open_text(path: str) -> IO[str]:
-    return io.TextIOWrapper(
-        open_any(path), encoding="utf-8-sig", errors="surrogateescape", newline=""
-    )
+    return list(dialect.names) or read_header(path, dialect.delimiter)
 
 
 class _Quotes:
@@ -308,7 +286,7 @@ def _batches(file: Any, table: CsvLayout) -> Iterator[pa.RecordBatch]:
 
 def _diagnose(path: str, table: CsvLayout) -> str | None:
     """What is wrong with the first bad row, and its line; None if rows and cells are sound."""
-    with contextlib.suppress(*UNREADABLE), _allow_large_cells(), _open_text(path) as lines:
+    with contextlib.suppress(*UNREADABLE), _allow_large_cells(), open_text(path) as lines:
         for line, row, wrong in _read_strictly(lines, table.dialect):
             if problem := wrong or _find_problem(row, len(table.kinds)):
                 return f"{path}, line {line}: {problem}"
@@ -360,11 +338,7 @@ def _find_problem(row: list[str], num_columns: int) -> str | None:
             f"the row has {len(row)} cells, but the header has {num_columns}. "
             "Is a quote or a comma missing?"
         )
-    return None if _is_utf8(row) else _NOT_UTF8
-
-
-def _is_utf8(row: list[str]) -> bool:
-    return not any("\udc80" <= letter <= "\udcff" for cell in row for letter in cell)
+    return None if is_utf8(row) else NOT_UTF8
 
 
 def _widen_kind(cells: pa.Array, kind: Kind) -> Kind:

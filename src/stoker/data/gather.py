@@ -185,9 +185,9 @@ class _ColumnTable:
         starts, ends = offsets.take(blocks, within), offsets.take(blocks, within + 1)
         if np.any((starts < 0) | (starts > ends) | (ends > sizes.take(blocks))):
             raise BadData(
-                f"The columns of the feature {self._name!r} have changed since they were opened: "
-                "offsets in them point outside of their block. Do not write to files that are "
-                "being read; delete the folder `columns` beside the splits, and read them again."
+                f"The columns of the feature {self._name!r} have changed while they were read. "
+                "Delete the folder `columns` beside the splits, and run again; do not write to "
+                "files that are being read."
             )
         return starts, ends
 

@@ -5,7 +5,7 @@ import contextlib
 import glob
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from isal import isal_zlib
@@ -13,6 +13,7 @@ from isal import isal_zlib
 from stoker.errors import BadData
 
 _GZIP = b"\x1f\x8b"
+_SAMPLE_BYTES = 1 << 20
 _KINDS = {stat.S_ISFIFO: "a named pipe", stat.S_ISSOCK: "a socket"}
 UNREADABLE: Any = (OSError, EOFError, isal_zlib.error)
 """What reading a file that `open_any` has opened may raise."""
@@ -82,6 +83,32 @@ def fingerprint(split: str, files: Iterable[str]) -> str:
         f"split:{split},num_files:{len(stats)},total_bytes:{sum(s.st_size for s in stats)},"
         f"xor_checksum:{xor},sum_checksum:{sum(seconds)}"
     )
+
+
+def read_sample(path: str) -> tuple[bytes, float]:
+    """The beginning of a file, decompressed, and which share of the file that is.
+
+    What is wrong with a file is for whoever reads all of it to say: of such there is no sample.
+    """
+    with contextlib.suppress(*UNREADABLE), open(path, "rb") as file:
+        start = file.read(_SAMPLE_BYTES)
+        share = len(start) / max(1, os.fstat(file.fileno()).st_size)
+        if start.startswith(_GZIP):
+            start = isal_zlib.decompressobj(isal_zlib.MAX_WBITS | 16).decompress(start)
+        return start, share
+    return b"", 0.0
+
+
+def estimate_lines(files: Sequence[str]) -> int | None:
+    """About how many lines some files have, if they are all like the beginning of the first."""
+    sample, share = read_sample(files[0])
+    return scale_up(sample.count(b"\n"), share, files)
+
+
+def scale_up(num_in_sample: int, share: float, files: Sequence[str]) -> int | None:
+    """What all files have of something, if the sample of the first is like the rest."""
+    sizes = [os.path.getsize(path) for path in files]
+    return round(num_in_sample / share * sum(sizes) / sizes[0]) if share else None
 
 
 def open_any(path: str) -> IO[bytes]:

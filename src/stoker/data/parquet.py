@@ -18,9 +18,14 @@ def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
     looked_at = [(file.schema_arrow, file.metadata.num_rows) for file in map(_open, files)]
     check_same_types(zip(files, (schema for schema, _ in looked_at), strict=True))
     if not any(num_rows for _, num_rows in looked_at):
-        raise BadData(f"{', '.join(files)}: there is no row.")
+        raise BadData(f"{', '.join(files)}: there is no row. Check the file, and the pattern.")
     for path in files:
         yield from ((path, batch) for batch in _batches(path))
+
+
+def count_rows(files: Sequence[str]) -> int:
+    """How many rows there are, by what the files say of themselves."""
+    return sum(_open(path).metadata.num_rows for path in files)
 
 
 def _batches(path: str) -> Iterator[pa.RecordBatch]:

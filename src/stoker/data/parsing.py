@@ -9,9 +9,10 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.util import deprecation
 from tensorflow_metadata.proto.v0 import schema_pb2
-from tfx_bsl.tfxio import tensor_representation_util as representations
 
+from stoker.any_python.lines import did_you_mean
 from stoker.data.decode import decode
+from stoker.data.representations import find_representations, parser_config, value_column
 from stoker.data.tfrecord import read_records
 from stoker.errors import BadData
 from stoker.statistics.compute import compute_statistics
@@ -61,21 +62,21 @@ def make_parsing(schema: schema_pb2.Schema, label_key: str | None) -> Parsing:
     types = {feature.name: feature.type for feature in schema.feature}
     features: dict[str, Any] = {}
     names: dict[str, str] = {}
-    tensors = representations.InferTensorRepresentationsFromMixedSchema(schema)
-    for name, tensor in tensors.items():
-        column = representations.GetSourceValueColumnFromTensorRepresentation(tensor)
-        value_column = column.initial_step()
-        feature = representations.CreateTfExampleParserConfig(tensor, types[value_column])
+    for name, tensor in find_representations(schema).items():
+        column = value_column(tensor)
+        feature = parser_config(tensor, types[column])
         # Features of several columns name those themselves; their own key is free.
         several = isinstance(feature, tf.io.SparseFeature | tf.io.RaggedFeature)
-        key = f"tensor {name} of {value_column}" if several else value_column
+        key = f"tensor {name} of {column}" if several else column
         if key in features:
             raise ValueError(
-                f"The schema makes two tensors, {names[key]!r} and {name!r}, of {value_column!r}."
+                f"The schema makes two tensors, {names[key]!r} and {name!r}, of {column!r}."
             )
         features[key], names[key] = feature, name
     if label_key is not None and label_key not in names.values():
-        raise ValueError(f"label_key {label_key!r} is not in the schema: {sorted(names.values())}.")
+        known = sorted(names.values())
+        hint = did_you_mean(label_key, known)
+        raise ValueError(f"label_key {label_key!r} is not in the schema: {known}.{hint}")
     return Parsing(features, names, label_key)
 
 

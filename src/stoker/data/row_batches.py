@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from tfx_bsl.tfxio.dataset_options import RecordBatchesOptions
 
+from stoker.any_python.dataset import RecordBatchesOptions
 from stoker.data.column_file import BLOCK_ROWS, conform, type_of
 from stoker.data.columns import Columns
 from stoker.data.encode import as_integers

@@ -7,14 +7,17 @@ has to be remembered is a Position.
 
 import functools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 _MARK = "_stoker_from_accessor"
 _PASSES = "_stoker_passes"
+_ROWS = "_stoker_rows"
+_SAME_ELEMENTS = {"AssertCardinality", "Map", "Options", "ParallelMap", "Prefetch", "Take"}
+"""Operations whose n-th element is made of the n-th one of their input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +61,32 @@ class Passes:
             return self._next - 1
 
 
-def mark_as_from_accessor(dataset: Any, passes: Passes | None = None) -> Any:
+RowsOfBatch: TypeAlias = Callable[[int, int], np.ndarray]
+"""The numbers of the rows of a batch, by the pass and the number of the batch, both from 0 on."""
+
+
+def mark_as_from_accessor(
+    dataset: Any, passes: Passes | None = None, rows: RowsOfBatch | None = None
+) -> Any:
     """The same dataset, marked; what is made of it by `map`, `repeat`, … refers to it."""
     setattr(dataset, _MARK, True)
     setattr(dataset, _PASSES, passes)
+    setattr(dataset, _ROWS, rows)
     return dataset
+
+
+def find_rows(dataset: Any, number: int, batch: int) -> np.ndarray | None:
+    """The rows that a batch of a pass was made of; None if that cannot be told.
+
+    It can for batches of `data_accessor` that were mapped, but not joined, dropped or shuffled.
+    """
+    while not is_from_accessor(dataset):
+        kind = type(dataset).__name__.strip("_").removesuffix("Dataset")
+        if kind not in _SAME_ELEMENTS:
+            return None
+        (dataset,) = dataset._inputs()
+    rows: RowsOfBatch | None = getattr(dataset, _ROWS, None)
+    return rows(number, batch) if rows else None
 
 
 def is_from_accessor(dataset: Any) -> bool:

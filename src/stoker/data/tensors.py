@@ -41,6 +41,13 @@ class Batches:
     """The place after the last one; None if there is no end."""
     drop_remainder: bool
 
+    def rows_of(self, order: RowOrder, number: int, batch: int, *, shifts: bool) -> np.ndarray:
+        """The rows of a batch of a pass; with `shifts`, every pass goes on where the last ended."""
+        before = number * self.stop if shifts and self.stop else 0
+        first = before + self.start + batch * self.batch_size
+        last = first + self.batch_size
+        return order.rows(first, min(last, before + self.stop) if self.stop else last)
+
     def places(self) -> tf.data.Dataset:
         """Where each block begins, of how many batches it is, and of how many rows those are."""
         size, start = self.batch_size, self.start

@@ -8,13 +8,14 @@ import functools
 import io
 import itertools
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
 import crc32c
 from isal import igzip, isal_zlib
 
+from stoker.data.input_files import read_sample, scale_up
 from stoker.errors import BadData
 
 _LENGTH = struct.Struct("<Q")
@@ -76,6 +77,16 @@ def read_record_blocks(path: str) -> Iterator[list[bytes]]:
             offset, rest = offset + size, rest[size:]
         if rest:
             raise _damage(path, offset, "the file ends in the middle of a record")
+
+
+def estimate_records(files: Sequence[str]) -> int | None:
+    """About how many records some files have, if all are like those at the beginning."""
+    sample, share = read_sample(files[0])
+    try:
+        records, size = _unframe(sample, files[0], 0)
+    except BadData:  # whoever reads it will say so
+        return None
+    return scale_up(len(records), share * size / len(sample), files) if records else None
 
 
 def _unframe(data: bytes, path: str, offset: int) -> tuple[list[bytes], int]:

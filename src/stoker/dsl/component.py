@@ -26,7 +26,8 @@ from typing import Any, ClassVar, Self
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from stoker.any_python.names import check_file_name
+from stoker.any_python.layout import check_file_name
+from stoker.any_python.lines import did_you_mean
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
 from stoker.dsl.conditions import conditions_here
@@ -48,6 +49,7 @@ __all__ = [
     "ComponentSpec",
     "ExecutionParameter",
     "Node",
+    "Problem",
     "UserCode",
 ]
 
@@ -94,7 +96,8 @@ class ChannelMap(dict[str, Channel]):
     def __missing__(self, key: str) -> Channel:
         if self._older.get(key) in self:
             return self[self._older[key]]
-        raise KeyError(f"there is no {key!r} here; there is {', '.join(map(repr, self)) or 'none'}")
+        known = ", ".join(map(repr, self)) or "none"
+        raise KeyError(f"there is no {key!r} here; there is {known}.{did_you_mean(key, self)}")
 
     def __getattr__(self, name: str) -> Channel:
         try:
@@ -136,12 +139,16 @@ class ComponentSpec:
         if unknown := sorted(set(given) - known):
             raise TypeError(
                 f"{self._name} has no argument {unknown[0]!r}; it has {', '.join(sorted(known))}."
+                f"{did_you_mean(unknown[0], known)}"
             )
         for key, declared in self.INPUTS.items():
             if (channel := given.get(key)) is not None:
                 self.inputs[key] = self._check_channel(key, channel, declared)
             elif not declared.optional:
-                raise ValueError(f"{self._name} needs an input channel for {key!r}.")
+                raise ValueError(
+                    f"{self._name} needs an input channel for {key!r}. Give {key}= an output of "
+                    "another step, such as example_gen.outputs['examples']."
+                )
         for key, declared in self.OUTPUTS.items():
             channel = given.get(key) or Channel(declared.type)
             self.outputs[key] = self._check_channel(key, channel, declared)
@@ -149,7 +156,9 @@ class ComponentSpec:
             if (value := given.get(key)) is not None:
                 self.exec_properties[key] = self._encode(key, value)
             elif not parameter.optional:
-                raise ValueError(f"{self._name} needs a value for the parameter {key!r}.")
+                raise ValueError(
+                    f"{self._name} needs a value for the parameter {key!r}: give {key}=…."
+                )
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any], /, **instead: Any) -> Self:
@@ -220,7 +229,11 @@ class ComponentSpec:
     @property
     def placeholders(self) -> list[Placeholder]:
         """What stands in the parameters for values that are known only when the step runs."""
-        return [one for value in self.exec_properties.values() for one in placeholders_in(value)]
+        values = self.exec_properties.values()
+        holders = [
+            value for value in values if isinstance(value, Placeholder | dict | list | tuple)
+        ]
+        return [one for value in holders for one in placeholders_in(value)]
 
     def values(self, given: dict[str, Any], facts: Facts | None = None) -> dict[str, Any]:
         """The parameters as plain JSON, with every RuntimeParameter replaced by its value.
@@ -292,6 +305,15 @@ def _message_to_json(message: Message) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What can be said against a step before any step has run."""
+
+    text: str
+    is_certain: bool = True
+    """Whether the step will fail; else the user is told, and the run goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserCode:
     """The user's own file or module that a step will load, and what was asked for to run it."""
 
@@ -312,7 +334,9 @@ class Node:
     has_older_names: bool = False
     """Whether it was given arguments that later editions of TFX dropped."""
     retries: int | None = None
-    """How often to begin again after a failure; None leaves it to the launcher."""
+    """How often to start again after a failure; None is once for workers that were lost."""
+    timeout_seconds: float | None = None
+    """How long each attempt may take; None for any time."""
     within: tuple[str, ...] = ()
     """The names of the pipelines that it is in, other than the one that is run."""
 
@@ -418,7 +442,7 @@ class Node:
 
     @property
     def node_execution_options(self) -> Any:
-        """How TFX's orchestrators are to run the node; of that, the retries count here too."""
+        """How TFX's orchestrators run the node; its retries and its time limit count here too."""
         return self._execution_options
 
     @node_execution_options.setter
@@ -426,6 +450,8 @@ class Node:
         self._execution_options = options
         if options.max_execution_retries is not None:
             self.retries = options.max_execution_retries
+        if options.execution_timeout_sec:
+            self.timeout_seconds = options.execution_timeout_sec
 
     def with_node_execution_options(self, node_execution_options: Any) -> Self:
         """Run the node with these options."""
@@ -487,6 +513,8 @@ class BaseComponent(Node):
     """What a worker imports before it is needed, beyond what the user's code imports."""
     USES_TENSORFLOW: ClassVar[bool] = False
     """Whether the step needs TensorFlow even when the user's code does not name it."""
+    PACKAGES: ClassVar[tuple[str, ...]] = ()
+    """What the step imports that only an extra of Stoker's installs."""
     RESUMABLE: ClassVar[bool] = False
     """Whether the step can go on from where an earlier run of the same work was stopped."""
     PACE_PARAMETERS: ClassVar[tuple[str, ...]] = ()
@@ -549,6 +577,22 @@ class BaseComponent(Node):
         """The files from outside the pipeline that the step reads: its result depends on them."""
         return []
 
+    def find_problems(self, parameters: dict[str, Any]) -> Iterable[Problem]:  # noqa: ARG002
+        """What files, folders and packages say against the step before any step has run."""
+        return ()
+
+    def find_features(self, parameters: dict[str, Any]) -> frozenset[str] | None:  # noqa: ARG002
+        """The features of the examples that it will write; None where only its run tells."""
+        return None
+
+    def check_features(
+        self,
+        parameters: dict[str, Any],  # noqa: ARG002
+        known: frozenset[str],  # noqa: ARG002
+    ) -> Iterable[Problem]:
+        """What is to be said against the step if these are the features of its examples."""
+        return ()
+
     def find_undone(self, outputs: ArtifactMap) -> str:  # noqa: ARG002
         """What the step once did outside of the pipeline and is not so any more, in words.
 
@@ -564,6 +608,24 @@ class BaseComponent(Node):
             )
         self.outputs[key] = self.spec.outputs[key] = channel
         channel.producer, channel.output_key = self, key
+
+    def with_retries(self, retries: int) -> Self:
+        """Start the step again, up to so many times, when it fails or takes too long."""
+        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+            raise ValueError(
+                f"{self.id}.with_retries(…) takes a whole number from 0 on, got {retries!r}."
+            )
+        self.retries = retries
+        return self
+
+    def with_timeout(self, seconds: float) -> Self:
+        """End the step's processes, and fail, when an attempt takes longer than this."""
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+            raise ValueError(
+                f"{self.id}.with_timeout(…) takes a number of seconds over 0, got {seconds!r}."
+            )
+        self.timeout_seconds = seconds
+        return self
 
     def with_beam_pipeline_args(self, beam_pipeline_args: list[str]) -> Self:
         """Run this component's Beam pipelines, if it has any, with these flags."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from stoker.any_python.launcher_link import report_doing
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.cells import file_of_cells
 from stoker.errors import MissingPart
@@ -89,6 +90,7 @@ class BaseExecutor(abc.ABC):
         """An Apache Beam pipeline with the flags of the pipeline, or of the step."""
         from stoker.dsl.beam import make_pipeline
 
+        report_doing("running on Apache Beam")
         return make_pipeline(self._beam_pipeline_args)
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from stoker.any_python.lines import did_you_mean
 from stoker.artifacts import (
     Artifact,
     Boolean,
@@ -396,7 +397,11 @@ def component(
     function: Callable[..., Any] | None = None, /, **options: Any
 ) -> FunctionComponent | Callable[[Callable[..., Any]], FunctionComponent]:
     """Make a component of a function; its annotations say what it reads and writes."""
-    if unknown := sorted(set(options) - {"component_annotation", "use_beam"}):
-        raise TypeError(f"@component has no argument {unknown[0]!r}.")
+    known = ("component_annotation", "use_beam")
+    if unknown := sorted(set(options) - set(known)):
+        raise TypeError(
+            f"@component has no argument {unknown[0]!r}; it has {' and '.join(known)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )
     make = functools.partial(FunctionComponent, use_beam=options.get("use_beam", False))
     return make(function) if function else make

@@ -14,9 +14,10 @@ statistics_gen.outputs.output
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from stoker.any_python.lines import did_you_mean
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.executor import ExecutorClassSpec
@@ -33,7 +34,8 @@ _OF_EVERY_STEP = {
 
 def take_older_names(construct: Callable[..., None]) -> Callable[..., None]:
     """Let a constructor take older names of its arguments, and channels for its outputs."""
-    known = set(inspect.signature(construct).parameters)
+    parameters = inspect.signature(construct).parameters
+    known = set(parameters)
 
     @functools.wraps(construct)
     def construct_with_older_names(self: BaseComponent, *args: Any, **given: Any) -> None:
@@ -43,6 +45,7 @@ def take_older_names(construct: Callable[..., None]) -> Callable[..., None]:
         today = _rename(type(self).__name__, given, older)
         outputs = [key for key in self.SPEC_CLASS.OUTPUTS if key in today and key not in known]
         channels = {key: today.pop(key) for key in outputs}
+        _refuse_unknown(type(self).__name__, today, parameters)
         construct(self, *args, **today)
         for key, channel in channels.items():
             self.replace_output(key, channel)
@@ -72,6 +75,19 @@ def has_older_names(channel: Channel | None) -> bool:
 def _list_older_names(of_table: Mapping[str, str], known: set[str]) -> dict[str, str]:
     every = {name: today for name, today in _OF_EVERY_STEP.items() if today in known}
     return {name: today for name, today in {**every, **of_table}.items() if name not in known}
+
+
+def _refuse_unknown(
+    step: str, given: Iterable[str], parameters: Mapping[str, inspect.Parameter]
+) -> None:
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return
+    if unknown := [name for name in given if name not in parameters]:
+        known = [name for name in parameters if name != "self"]
+        raise TypeError(
+            f"{step} has no argument {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
+            f"It takes {', '.join(known)}."
+        )
 
 
 def _rename(step: str, given: Mapping[str, Any], older: Mapping[str, str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ LocalDagRunner().run(pipeline, run_options=RunOptions(from_nodes=["Trainer"]))
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from stoker.any_python.lines import did_you_mean
 from stoker.dsl.component import Node
 
 
@@ -32,7 +33,7 @@ class PartialRun:
             if unknown := sorted(set(given or ()) - set(ids)):
                 raise ValueError(
                     f"RunOptions({name}=…): the pipeline has no step {unknown[0]!r}; it has "
-                    f"{', '.join(ids)}."
+                    f"{', '.join(ids)}.{did_you_mean(unknown[0], ids)}"
                 )
         after = {step for step in steps if not self.from_nodes or step.id in self.from_nodes}
         for step in steps:

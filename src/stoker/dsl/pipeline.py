@@ -11,7 +11,8 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from stoker.any_python.names import check_file_name
+from stoker.any_python.layout import check_file_name
+from stoker.any_python.lines import did_you_mean
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import ChannelMap, Node
 from stoker.dsl.parameters import RuntimeParameter
@@ -160,15 +161,19 @@ def _fill_in_downstream_nodes(steps: list[Node]) -> None:
 
 # Arguments of TFX's Pipeline that say how other orchestrators should run it.
 _ACCEPTED = {"log_root", "additional_pipeline_args"}
+_TAKEN = (
+    *("pipeline_name", "pipeline_root", "metadata_connection_config", "components"),
+    *("enable_cache", "beam_pipeline_args", "platform_config", "execution_mode", "inputs"),
+    *("outputs", "run_options"),
+)
 
 
 def _warn_of(unknown: list[str]) -> None:
     """TFX takes any argument and says nothing: many pipelines have one that is misspelled."""
     for name in unknown:
         warnings.warn(
-            f"Pipeline has no argument {name!r}, which is ignored; it has pipeline_name, "
-            "pipeline_root, metadata_connection_config, components, enable_cache, "
-            "beam_pipeline_args, platform_config, execution_mode, inputs, outputs, run_options.",
+            f"Pipeline has no argument {name!r}, which is ignored; it has {', '.join(_TAKEN)}."
+            f"{did_you_mean(name, _TAKEN)}",
             stacklevel=3,
         )
 
@@ -190,7 +195,9 @@ def in_order(components: Iterable[Node], outside: Collection[Node] = ()) -> list
         sorter.prepare()
     except graphlib.CycleError as error:
         cycle = " -> ".join(node.id for node in error.args[1])
-        raise ValueError(f"These steps wait for each other: {cycle}.") from None
+        raise ValueError(
+            f"These steps wait for each other: {cycle}. Leave out one of these inputs."
+        ) from None
     ordered: list[Node] = []
     while sorter.is_active():
         ready = sorted(sorter.get_ready(), key=position.__getitem__)

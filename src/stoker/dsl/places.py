@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stoker.any_python.names import is_remote
+from stoker.any_python.layout import is_remote
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.parameters import RuntimeParameter, substitute
 

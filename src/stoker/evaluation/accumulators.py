@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stoker.any_python.lines import say
 from stoker.errors import BadData
 
 NUM_BUCKETS = 10_000
@@ -132,12 +133,37 @@ def confusion(threshold: float) -> Statistic:
 
     def cells(batch: Scored) -> Cells:
         labels, predictions = _in_unit_range(batch, "A confusion matrix")
-        yes = predictions > threshold
-        kinds = [labels * yes, (1 - labels) * ~yes, (1 - labels) * yes, labels * ~yes]
-        values = batch.weights[:, None] * np.stack([one.sum(axis=1) for one in kinds], axis=1)
-        return np.broadcast_to(np.arange(4), values.shape), values
+        return _confuse(labels, predictions > threshold, batch.weights)
 
     return Statistic(f"confusion {threshold!r}", 4, cells)
+
+
+def lenient_confusion(threshold: float, metric: str) -> Statistic:
+    """The same, but a label outside 0 to 1 is none that could be predicted, as in Keras.
+
+    So was BinaryAccuracy when TFMA left it to Keras: pipelines of that time give it the raw label,
+    of which Transform makes the binary one.
+    """
+    told: list[float] = []
+
+    def cells(batch: Scored) -> Cells:
+        labels, predictions = pairs(batch, metric)
+        yes, is_binary = predictions > threshold, (labels >= 0) & (labels <= 1)
+        if not is_binary.all() and not told:
+            told.append(float(labels[~is_binary][0]))
+            say(
+                f"{metric} takes labels from 0 to 1, and one is {told[0]:g}: whatever is predicted "
+                "there counts as wrong. Name the label that the model was trained with."
+            )
+        return _confuse(np.where(is_binary, labels, ~yes), yes, batch.weights)
+
+    return Statistic(f"lenient confusion {threshold!r}", 4, cells)
+
+
+def _confuse(labels: np.ndarray, yes: np.ndarray, weights: np.ndarray) -> Cells:
+    kinds = [labels * yes, (1 - labels) * ~yes, (1 - labels) * yes, labels * ~yes]
+    values = weights[:, None] * np.stack([one.sum(axis=1) for one in kinds], axis=1)
+    return np.broadcast_to(np.arange(4), values.shape), values
 
 
 def histogram() -> Statistic:

@@ -12,7 +12,7 @@ import numpy as np
 from google.protobuf.message import Message
 from google.protobuf.wrappers_pb2 import BoolValue, Int32Value
 
-from stoker.any_python.names import did_you_mean
+from stoker.any_python.lines import did_you_mean
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
 from stoker.dsl.proto.evaluation_pb2 import PlotData
 from stoker.errors import BadData
@@ -113,9 +113,8 @@ def make_plan(config: EvalConfig, compiled: Mapping[str, Compiled] | None = None
     metrics, plots = {**brought, **list_metrics(config)}, list_plots(config)
     if not metrics and not plots:
         raise ValueError(
-            "eval_config names no metric, and the model was saved with none: only model.save of "
-            "Keras 2 keeps those of compile(), and an Estimator's are in its EvalSavedModel: "
-            "ModelSpec(signature_name='eval'). Name some in metrics_specs, such as "
+            "eval_config names no metric, and the model was saved with none (only model.save of "
+            "Keras 2 keeps those of compile()). Name some in metrics_specs, such as "
             "MetricConfig(class_name='BinaryAccuracy')."
         )
     return Plan(config, metrics, plots)

@@ -10,8 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stoker.any_python.lines import say
-from stoker.any_python.names import did_you_mean
+from stoker.any_python.lines import did_you_mean, say
 from stoker.errors import BadData
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from stoker.any_python.names import did_you_mean
+from stoker.any_python.lines import did_you_mean
 from stoker.dsl.proto.eval_config_pb2 import MetricConfig
 from stoker.evaluation.accumulators import (
     RecordStatistic,
@@ -27,6 +27,7 @@ from stoker.evaluation.accumulators import (
     Statistic,
     confusion,
     histogram,
+    lenient_confusion,
     mean_of,
     pairs,
     totals_of,
@@ -197,6 +198,9 @@ def _confusion_metric(class_name: str) -> Maker:
         thresholds = given if isinstance(given, list) else [0.5 if given is None else given]
         if len(thresholds) != 1:
             raise NeedsTfma(f"{class_name} at {len(thresholds)} thresholds")
+        if class_name == "BinaryAccuracy":
+            statistic = lenient_confusion(float(thresholds[0]), class_name)
+            return statistic, lambda sums: float(of_sums(*sums))
         return _at_threshold(of_sums, thresholds[0])
 
     return make

@@ -7,10 +7,11 @@ from stoker.dsl.proto.eval_config_pb2 import ModelSpec
 from stoker.evaluation.config import EVAL
 
 TFLITE, TFJS = "tf_lite", "tf_js"
+KERAS = "tf_keras"
 EVAL_SAVED_MODEL = "tfma_eval"
 IN_EXAMPLES = "materialized_prediction"
 """No model is asked: the examples have the predictions, in the feature `prediction_key`."""
-SAVED_MODELS = ("tf_keras", "tf_generic", "tf_estimator", EVAL_SAVED_MODEL)
+SAVED_MODELS = (KERAS, "tf_generic", "tf_estimator", EVAL_SAVED_MODEL)
 MODEL_TYPES = (*SAVED_MODELS, TFLITE, TFJS, IN_EXAMPLES)
 
 

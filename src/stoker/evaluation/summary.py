@@ -15,19 +15,20 @@ _FEW_SLICES = 12
 def summarize(measured: Measured, validation: ValidationResult | None) -> Iterator[str]:
     """Lines for the end of the step: the metrics of all examples, then the verdict."""
     for key, values in sort_slices(measured)[:1]:
-        yield f"The metrics of {describe_slice(key)}, and of {len(measured) - 1} slices beside:"
+        others = f" ({len(measured) - 1} slices more)" if len(measured) > 1 else ""
+        yield f"Metrics of {describe_slice(key)}{others}:"
         width = max((len(metric_name(one)) for one in values), default=0)
         yield from (f"  {metric_name(one):{width}}  {value:.6g}" for one, value in values.items())
     if validation is None or validation.missing_thresholds:
-        yield "There are no thresholds, and so no verdict."
+        yield "There are no thresholds: the model is neither blessed nor rejected."
         return
     failed = list(failures(validation))
     yield from failed[:_FEW_SLICES]
     if len(failed) > _FEW_SLICES:
         yield f"… and {len(failed) - _FEW_SLICES} more: `stoker show` lists all."
     if validation.rubber_stamp and validation.validation_ok:
-        yield "There is no baseline model yet: change thresholds were not checked."
-    yield "Every threshold holds." if validation.validation_ok else "Not every threshold holds."
+        yield "No baseline model yet: change thresholds were not checked."
+    yield "All thresholds met." if validation.validation_ok else "Not all thresholds met."
 
 
 def failures(validation: ValidationResult) -> Iterator[str]:
@@ -37,13 +38,14 @@ def failures(validation: ValidationResult) -> Iterator[str]:
         for failure in of_slice.failures:
             name = metric_name(read_metric_key(failure.metric_key))
             value = failure.metric_value.double_value.value
+            found = "not computed" if failure.message else f"{value:.6g}"
             yield (
-                f"{name} of {where} is {value:.6g}, and should be "
+                f"{name} of {where} is {found}, and should be "
                 f"{_describe_bounds(failure.metric_threshold)}."
             )
     for spec in validation.missing_slices:
         wanted = [*spec.feature_keys, *(f"{k}={v}" for k, v in spec.feature_values.items())]
-        yield f"There is a threshold for the slices {', '.join(wanted)}, and no such slice."
+        yield f"There is a threshold for the slices {', '.join(wanted)}, but no such slice."
 
 
 def metrics_table(measured: Measured) -> tuple[list[str], list[list[str]]]:

@@ -2,10 +2,10 @@
 """The verdict: every metric with a threshold is held against it, in every slice it is meant for."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from stoker.any_python.names import did_you_mean
+from stoker.any_python.lines import did_you_mean, say
 from stoker.dsl.proto.eval_config_pb2 import (
     HIGHER_IS_BETTER,
     LOWER_IS_BETTER,
@@ -33,24 +33,36 @@ class _Limit(NamedTuple):
 
 
 def check_thresholds(plan: Plan) -> None:
-    """Refuse thresholds of metrics that are not computed, and changes without a direction."""
+    """Tell of thresholds of metrics that are not computed; refuse changes without a direction."""
+    say_what_is_not_computed(
+        [limit.metric.name for limit in _limits(plan) if not _is_computed(limit, plan)],
+        {key.name for key in plan.metrics},
+    )
     for limit in _limits(plan):
-        models = [one.name for one in plan.config.model_specs if limit.metric.is_diff]
-        wanted = {limit.metric._replace(is_diff=False, model=model) for model in models}
-        if not plan.metrics.keys() >= {limit.metric._replace(is_diff=False), *wanted}:
-            names = sorted({key.name for key in plan.metrics})
-            raise ValueError(
-                f"There is a threshold for the metric {limit.metric.name!r}, which is not computed."
-                f"{did_you_mean(limit.metric.name, names)} Those that are: "
-                f"{', '.join(names)}. Name it in MetricsSpec.metrics; only model.save of Keras 2 "
-                "keeps the metrics of compile()."
-            )
         change = limit.threshold.change_threshold
         if limit.metric.is_diff and change.direction not in (LOWER_IS_BETTER, HIGHER_IS_BETTER):
             raise ValueError(
                 f"The change threshold of {limit.metric.name!r} has no direction. Say "
                 "direction=MetricDirection.HIGHER_IS_BETTER, or LOWER_IS_BETTER."
             )
+
+
+def say_what_is_not_computed(names: Iterable[str], computed: Iterable[str]) -> None:
+    """Tell of thresholds that no metric is held against: the model fails them, as with TFMA."""
+    known = sorted(computed)
+    for name in dict.fromkeys(names):
+        say(
+            f"There is a threshold for the metric {name!r}, which is not computed: the model is "
+            f"not blessed.{did_you_mean(name, known)} Those that are: {', '.join(known)}. Name it "
+            "in MetricsSpec.metrics; only model.save of Keras 2 keeps the metrics of compile()."
+        )
+
+
+def _is_computed(limit: _Limit, plan: Plan) -> bool:
+    """Whether a threshold's metric is computed, for every model that a change is between."""
+    models = [one.name for one in plan.config.model_specs if limit.metric.is_diff]
+    wanted = {limit.metric._replace(is_diff=False, model=model) for model in models}
+    return plan.metrics.keys() >= {limit.metric._replace(is_diff=False), *wanted}
 
 
 def validate(plan: Plan, measured: Measured, *, rubber_stamp: bool) -> ValidationResult:
@@ -90,10 +102,14 @@ def _hold(
             continue
         spec = limit.spec or SlicingSpec()
         checked[str(spec)] = spec
-        if not _holds(limit, values):
+        value = values.get(limit.metric)
+        if value is None or not _holds(limit, values):
             failure = of_slice.failures.add(metric_key=metric_key(limit.metric))
             failure.metric_threshold.CopyFrom(limit.threshold)
-            failure.metric_value.double_value.value = values[limit.metric]
+            if value is None:
+                failure.message = "Metric not found."
+            else:
+                failure.metric_value.double_value.value = value
     return list(checked.values())
 
 

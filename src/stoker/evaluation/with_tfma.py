@@ -8,7 +8,6 @@ examples costs little beside what TFMA does with them.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from stoker.any_python.names import did_you_mean
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.errors import BadData
 from stoker.evaluation.compiled import Compiled
@@ -20,6 +19,7 @@ from stoker.evaluation.features import (
     say_there_are_no_slices_by,
 )
 from stoker.evaluation.metrics import name_of
+from stoker.evaluation.thresholds import say_what_is_not_computed
 from stoker.statistics.data_schema import read_schema
 
 _RAW_RECORD = "__raw_record__"
@@ -111,17 +111,17 @@ def _move_thresholds(config: EvalConfig, models: Iterable[str]) -> EvalConfig:
 
 
 def check_threshold_names(config: EvalConfig, compiled: Mapping[str, Compiled]) -> None:
-    """Refuse thresholds of metrics that are not computed."""
+    """Tell of thresholds of metrics that are not computed."""
     names = {name for one in compiled.values() for name in one.unknown}
     names |= {metric.name for one in compiled.values() for metric, _ in one.metrics}
     names |= {name_of(metric) for spec in config.metrics_specs for metric in spec.metrics}
-    for spec in config.metrics_specs:
-        for name in (*spec.thresholds, *spec.per_slice_thresholds, *spec.cross_slice_thresholds):
-            if name not in names and "/" not in name:  # some have several values: metric/value
-                raise ValueError(
-                    f"There is a threshold for the metric {name!r}, which is not computed."
-                    f"{did_you_mean(name, names)} Those that are: {', '.join(sorted(names))}."
-                )
+    held = [
+        name
+        for spec in config.metrics_specs
+        for name in (*spec.thresholds, *spec.per_slice_thresholds, *spec.cross_slice_thresholds)
+        if name not in names and "/" not in name  # some have several values: metric/value
+    ]
+    say_what_is_not_computed(held, names)
 
 
 def check_examples(config: EvalConfig, batches: Iterable[Batch], *, all_known: bool) -> None:

@@ -18,7 +18,13 @@ import threading
 import warnings
 from typing import NoReturn
 
-from stoker.any_python.forking import has_run_an_op, wait_for_exit
+from stoker.any_python.forking import (
+    get_saved_step,
+    has_run_an_op,
+    is_stop_wanted,
+    raise_on_sigterm,
+    wait_for_exit,
+)
 from stoker.any_python.launcher_link import (
     LauncherLink,
     Request,
@@ -29,10 +35,10 @@ from stoker.any_python.launcher_link import (
 from stoker.any_python.logs import hush_libraries
 from stoker.any_python.observing import observe_preloading
 from stoker.launchers.worker import execute
+from stoker.patches.mlflow import limit_digests
 from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
 from stoker.patches.tf_keras import alias_keras, prepare_keras
 from stoker.task import Outcome, ProcessNeeds, Task
-from stoker.training.stopping import is_stop_wanted, raise_on_sigterm
 
 
 def main() -> None:
@@ -62,6 +68,7 @@ def prepare(needs: ProcessNeeds) -> None:
     if needs.tensorflow:
         tolerate_pop()
         provide_old_names()
+        limit_digests()
         importlib.import_module("tensorflow")
     if needs.keras == 2:
         alias_keras()  # before others import `keras`
@@ -133,9 +140,9 @@ def _work(request: Request) -> NoReturn:
         with raise_on_sigterm():
             outcome = execute(task)
     except KeyboardInterrupt:
-        outcome = Outcome(canceled=True)
+        outcome = Outcome(canceled=True, saved_step=get_saved_step())
     if is_stop_wanted():  # the user's code may have caught it
-        outcome = Outcome(canceled=True)
+        outcome = Outcome(canceled=True, saved_step=get_saved_step())
     link.answer(outcome.to_json())
     if task.member and not outcome.canceled:
         # Others of its group may still need this process. The runner ends them together.

@@ -4,8 +4,11 @@
 import os
 import sys
 import tempfile
+from bdb import BdbQuit
 from collections.abc import Iterable
+from typing import ClassVar
 
+from stoker.any_python.forking import get_saved_step
 from stoker.any_python.launcher_link import set_sink
 from stoker.launchers import Watcher
 from stoker.launchers.fork_server import prepare
@@ -19,6 +22,9 @@ class InProcess:
 
     What TensorFlow keeps per process stays from one step to the next; one process has one Keras.
     """
+
+    SHARES_TERMINAL: ClassVar = True
+    """A debugger may be at the terminal: the runner draws nothing there."""
 
     def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
         """Refuse a pipeline that needs two versions of Keras, or another interpreter."""
@@ -46,13 +52,15 @@ class InProcess:
         paths, argv = list(sys.path), list(sys.argv)
         tmpdir, temporary_dir = os.environ.get("TMPDIR"), tempfile.tempdir
         set_sink(watcher.event)
-        if task.workers and task.workers.is_group:
-            text = "this launcher has one process: the step runs without its workers"
+        if left_out := _list_left_out(task):
+            text = f"InProcess runs the step in this process, without its {' and '.join(left_out)}"
             watcher.event({"kind": "warning", "text": text})
         try:
-            return execute(Task.from_json(task.to_json()))
+            outcome = execute(Task.from_json(task.to_json()))
+            has_quit = outcome.failure and outcome.failure.kind == BdbQuit.__name__
+            return Outcome(canceled=True) if has_quit else outcome  # `q` in the debugger
         except KeyboardInterrupt:
-            return Outcome(canceled=True)
+            return Outcome(canceled=True, saved_step=get_saved_step())
         finally:
             sys.path[:], sys.argv = paths, argv
             tempfile.tempdir = temporary_dir
@@ -62,6 +70,16 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing to end."""
+
+
+def _list_left_out(task: Task) -> list[str]:
+    """What is asked for a task that takes processes of its own."""
+    asked = {
+        "workers": task.has_workers,
+        "retries": task.retries,
+        "time limit": task.timeout_seconds,
+    }
+    return [what for what, is_asked in asked.items() if is_asked]
 
 
 _loaded_before: dict[str, frozenset[str]] = {}

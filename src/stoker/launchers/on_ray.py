@@ -14,7 +14,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from stoker.errors import StepFailed
@@ -57,8 +56,6 @@ class OnRay:
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task on the cluster; Ctrl-C stops it and gives a canceled Outcome."""
-        if not task.needs_worker_group:
-            task = replace(task, retries=0)  # what it has written may be all there is
         code = pack(task)
 
         if task.workers and task.workers.bind and not task.workers.binds_everywhere:

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
-from stoker.any_python.failures import HERE
+from stoker.any_python.failures import CRASH, HERE, order_crash
 from stoker.any_python.launcher_link import send_request
 from stoker.any_python.modules import is_installed
 from stoker.dsl.executor import BaseExecutor
@@ -44,6 +44,8 @@ _OURS = os.path.dirname(os.path.dirname(HERE))
 _GRACE_SECONDS = 5.0
 _SAVING_SECONDS = 30.0
 """What a worker that is to stop has for saving how far it is."""
+_LISTENING_SECONDS = 1.0
+"""After which it is told again."""
 # TensorFlow's C++ part reports a missing GPU as an error, which it is only where there is one.
 _QUIET = "2" if os.path.exists("/dev/nvidiactl") else "3"
 # What the user has set wins. Without growth, the first process takes all memory of a GPU.
@@ -80,7 +82,8 @@ class Processes:
         except KeyboardInterrupt:
             with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
                 slot.stop()
-            return Outcome(canceled=True)
+            last = Outcome() if ended.empty() else ended.get()
+            return Outcome(canceled=True, saved_step=last.saved_step)
         finally:
             slot.kill()
 
@@ -261,6 +264,8 @@ class _Worker:
         self._secrets = secrets
         self._masks = {error: StreamMask(secrets) for error in (False, True)}
         self._unread: list[bytes] = []
+        self._crash = b""
+        """The stack that it left when a signal killed it, which is told with the failure."""
         self._exit = b""
         self._channel, theirs = socket.socketpair()
         exit_read, exit_write = os.pipe()
@@ -274,6 +279,8 @@ class _Worker:
             err_read: lambda data: self._show(self._masks[True].feed(data), error=True),
         }
         self._log = StepLog(log_file, watcher)
+        if server.needs.tensorflow:
+            self._watcher.event({"kind": "progress", "doing": "importing TensorFlow"})
         try:
             server.send(request, [theirs.fileno(), exit_write, out_write, err_write])
         finally:
@@ -299,7 +306,10 @@ class _Worker:
             pass
         for error, mask in self._masks.items():
             self._show(mask.end(), error=error)
-        return self._outcome or Outcome(failure=self._death())
+        if not self._outcome:
+            return Outcome(failure=self._death())
+        self._watcher.output(self._crash, error=True)  # of a process that it had started itself
+        return self._outcome
 
     def kill(self) -> None:
         """End the process and what it started; one that is not there yet ends when it starts."""
@@ -350,12 +360,20 @@ class _Worker:
                 self._watcher.event(event)
 
     def _note_exit(self, data: bytes) -> None:
+        if not self._exit:  # it has started: what it does is now its own to say
+            self._watcher.event({"kind": "progress", "doing": ""})
         self._exit += data
 
     def _show(self, data: bytes, *, error: bool) -> None:
-        if data:
-            self._log.write(data)
-            self._watcher.output(data, error=error)
+        if not data:
+            return
+        self._log.write(data)
+        if error:
+            start = 0 if self._crash else data.find(CRASH)
+            if start >= 0:
+                self._crash += data[start:]
+                data = data[:start]
+        self._watcher.output(data, error=error)
 
     def _death(self) -> Failure:
         """Why there is no outcome: the worker was killed, or the fork server never came up."""
@@ -375,7 +393,8 @@ class _Worker:
             message = f"The worker process was killed by {name}.{more}"
         else:
             message = f"The worker process left with exit code {code} before it was done."
-        return Failure(kind=WORKER_LOST, message=message)
+        stack = order_crash(self._crash.decode(errors="replace"))
+        return Failure(kind=WORKER_LOST, message=message, traceback=stack)
 
 
 class _Slot:
@@ -431,10 +450,15 @@ class _Slot:
 
     def stop(self) -> None:
         """End the process and what it started: politely, then not."""
-        if self._thread and self._worker and self._worker.pid:
+        pid = self._worker and self._worker.pid
+        if self._thread and pid:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._worker.pid, signal.SIGTERM)
-            self._thread.join(_SAVING_SECONDS)
+                os.killpg(pid, signal.SIGTERM)
+                self._thread.join(_LISTENING_SECONDS)
+                if self._thread.is_alive():
+                    # Python does not hear a signal that comes just before it begins to sleep.
+                    os.kill(pid, signal.SIGTERM)
+                    self._thread.join(_SAVING_SECONDS)
         self.kill()
 
     def kill(self) -> None:

@@ -52,6 +52,7 @@ def share_resources(members: Sequence[Member], workers: Workers) -> list[dict[st
         for member in members
         if member.role == "worker" or (member.role == "chief" and not coordinates)
     ]
+    check_gpus(workers)
     gpus = _split(_list_gpus(os.environ), workers)
     share = num_cpus() // workers.count
     return [
@@ -74,12 +75,17 @@ def _list_gpus(environ: Mapping[str, str]) -> list[str]:
     return [str(index) for index, _ in enumerate(glob.glob("/dev/nvidia[0-9]*"))]
 
 
-def _split(gpus: Sequence[str], workers: Workers) -> list[Sequence[str]]:
-    if workers.count * workers.gpus_each > len(gpus):
+def check_gpus(workers: Workers) -> None:
+    """Raise ValueError if this machine has fewer GPUs than the workers ask for."""
+    num_gpus = len(_list_gpus(os.environ))
+    if workers.count * workers.gpus_each > num_gpus:
         raise ValueError(
             f"Workers({workers.count}, gpus_each={workers.gpus_each}) needs "
-            f"{workers.count * workers.gpus_each} GPUs, and this machine has {len(gpus)} to give. "
+            f"{workers.count * workers.gpus_each} GPUs, and this machine has {num_gpus} to give. "
             "Ask for fewer, or leave gpus_each out to train on processors."
         )
+
+
+def _split(gpus: Sequence[str], workers: Workers) -> list[Sequence[str]]:
     each = workers.gpus_each
     return [gpus[index * each : (index + 1) * each] for index in range(workers.count)]

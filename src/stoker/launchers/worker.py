@@ -6,19 +6,25 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import stoker.stand_ins.provide  # noqa: F401 - user code names what an installed TFMA lacks
-from stoker.any_python.failures import describe, near_name_hint
+from stoker.any_python.failures import (
+    StokerError,
+    debugger_hint,
+    describe,
+    missing_folder_hint,
+    near_name_hint,
+)
 from stoker.any_python.modules import import_current_sources, load_object
 from stoker.any_python.observing import observe_step
-from stoker.any_python.plain_root import PlainRoot
-from stoker.any_python.surroundings import take_over_program, use_temporary_dir
+from stoker.any_python.surroundings import PlainRoot, take_over_program, use_temporary_dir
 from stoker.artifacts import Artifact, ArtifactMap, every
 from stoker.dsl.executor import BaseExecutor, parse_message
 from stoker.dsl.function_component import FunctionComponent, FunctionExecutor
 from stoker.launchers.heartbeat import join_worker_group
-from stoker.patches.tensorflow import tell_file_reads
+from stoker.patches.changes import after_import
 from stoker.patches.tensorflow_estimator import enable_estimators
 from stoker.task import Failure, Outcome, Task
 from stoker.user_code.keras_choice import wrong_keras_hint
@@ -52,9 +58,27 @@ def _execute(task: Task) -> Outcome:
             _make_executor(task).Do(inputs, outputs, _read_parameters(task))
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         keras_hint = wrong_keras_hint(str(error), task.needs)
-        hint = missing_package_hint(error) or keras_hint or near_name_hint(error)
+        hint = missing_package_hint(error) or keras_hint or debugger_hint(error)
+        hint = hint or missing_folder_hint(error)
+        hint = hint or near_name_hint(error, lambda: _list_features(task))
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
+
+
+def _list_features(task: Task) -> list[str]:
+    """The features of the first example that the task reads; none if there is none to be read."""
+    from google.protobuf.message import DecodeError
+
+    from stoker.data.input_files import matching_files
+    from stoker.data.tfrecord import read_records
+    from stoker.dsl.proto.example_pb2 import Example
+
+    for artifact in task.inputs.get("examples", ()):
+        with contextlib.suppress(StokerError, DecodeError):
+            for path in matching_files(os.path.join(artifact.uri, "*", "*")):
+                for record in read_records(path):
+                    return sorted(Example.FromString(record).features.feature)
+    return []
 
 
 def _read_parameters(task: Task) -> dict[str, Any]:
@@ -70,7 +94,7 @@ def _read_parameters(task: Task) -> dict[str, Any]:
 def _observe(task: Task) -> contextlib.AbstractContextManager[None]:
     """Note what the user's code reads besides what the task says."""
     if task.observed_dir:
-        tell_file_reads()
+        after_import("tensorflow", _tell_file_reads)
     pipeline_files = _list_pipeline_files(task)
     artifacts = (*every(task.inputs), *every(task.outputs))
     return observe_step(
@@ -82,6 +106,12 @@ def _observe(task: Task) -> contextlib.AbstractContextManager[None]:
         not_users=[*task.not_users, *(artifact.uri for artifact in artifacts)],
         moved_to=task.moved_to,
     )
+
+
+def _tell_file_reads(tensorflow: ModuleType) -> None:
+    from stoker.patches.tensorflow import tell_file_reads  # for steps that import TensorFlow
+
+    tell_file_reads(tensorflow)
 
 
 def _list_pipeline_files(task: Task) -> list[str]:

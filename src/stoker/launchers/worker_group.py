@@ -5,13 +5,15 @@
        ▲                                                         │
        └──────── output, heartbeats, the Outcome ◀───────────────┘
 
-The first failure, or the first member that is not heard of in time, ends all of them; then they
-begin again, at new addresses, as often as `retries` allows. Only the chief's outputs are published.
+The first failure, the first member that is not heard of in time, and the step's time limit end all
+of them; then they start again, at new addresses, as often as `retries` allows. Only the chief's
+outputs are published.
 """
 
 import contextlib
 import enum
 import json
+import math
 import os
 import queue
 import time
@@ -235,15 +237,16 @@ class FailureDecision(enum.Enum):
 
 
 def decide_after_failure(
-    failure: Failure, *, num_failures: int, retries: int | None
+    failure: Failure, *, num_failures: int, retries: int | None, has_workers: bool = True
 ) -> FailureDecision:
-    """Whether to restart the workers after so many failures, of which this is the last.
+    """Whether to start again after so many failures, of which this is the last.
 
-    Unless the user says how often, once, and only if a process was lost: an error of the user's own
-    code would come again.
+    Unless the user says how often, once, and only if one of several processes was lost: an error of
+    the user's own code would come again.
     """
     if retries is None:
-        retries = 1 if failure.kind == WORKER_LOST or failure.kind in _ERRORS_OF_OTHERS else 0
+        lost = failure.kind == WORKER_LOST or failure.kind in _ERRORS_OF_OTHERS
+        retries = 1 if has_workers and lost else 0
     return FailureDecision.RESTART if num_failures <= retries else FailureDecision.RAISE
 
 
@@ -257,20 +260,34 @@ def run_worker_group(task: Task, watcher: Watcher, reserve: Reserve) -> Outcome:
             return outcome
         num_failures += 1
         decision = decide_after_failure(
-            outcome.failure, num_failures=num_failures, retries=task.retries
+            outcome.failure,
+            num_failures=num_failures,
+            retries=task.retries,
+            has_workers=task.has_workers,
         )
         if decision is FailureDecision.RAISE:
             return Outcome(failure=_count_attempts(outcome.failure, num_failures))
         what, _, _ = outcome.failure.message.partition("\n")
-        watcher.event({"kind": "warning", "text": f"{what} Beginning again."})
+        text = f"attempt {num_failures} failed: {outcome.failure.kind}: {what} Starting again."
+        watcher.event({"kind": "warning", "text": text})
         _clear_outputs(task)
+
+
+def _make_time_out(task: Task) -> Failure:
+    is_saved = "What it has trained is saved. " if task.checkpoint_dir else ""
+    return Failure(
+        kind=TimeoutError.__name__,
+        message=f"it took longer than its time limit, {task.timeout_seconds:g} s, and was ended.",
+        hint=f"{is_saved}Allow more with .with_timeout(seconds), or see in its log what it waited "
+        f"for: {task.log_file}",
+    )
 
 
 def _count_attempts(failure: Failure, num_failures: int) -> Failure:
     if num_failures == 1:
         return failure
     first, end, rest = failure.message.partition("\n")
-    return replace(failure, message=f"{first} That was attempt {num_failures}.{end}{rest}")
+    return replace(failure, message=f"{first} (attempt {num_failures}){end}{rest}")
 
 
 def _clear_outputs(task: Task) -> None:
@@ -337,6 +354,7 @@ class _Attempt:
     def __init__(self, task: Task, watcher: Watcher, reserve: Reserve, *, number: int) -> None:
         workers = task.workers or Workers()
         self._join_seconds = workers.join_seconds
+        self._task = task
         self._ended: queue.SimpleQueue[tuple[_RunningMember, Outcome]] = queue.SimpleQueue()
         self._looked_at = time.monotonic()
         members = list_members(workers, task.needs.cluster)
@@ -367,11 +385,14 @@ class _Attempt:
         try:
             for running in self._members:
                 running.start()
-            return self._wait()
+            return self._wait(until=time.monotonic() + (self._task.timeout_seconds or math.inf))
         except KeyboardInterrupt:
             with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
                 self._chief.slot.stop()  # it may save how far it is
-            return Outcome(canceled=True)
+            while not self._ended.empty():
+                self._listen(0)
+            last = self._chief.heartbeat.outcome or Outcome()
+            return Outcome(canceled=True, saved_step=last.saved_step)
 
     def close(self) -> None:
         """Leave no process behind."""
@@ -388,8 +409,8 @@ class _Attempt:
     def _heartbeats(self) -> list[HeartbeatRecord]:
         return [running.heartbeat for running in self._members]
 
-    def _wait(self) -> Outcome:
-        while True:
+    def _wait(self, until: float) -> Outcome:
+        while time.monotonic() < until:
             self._listen(_LOOK_SECONDS)
             outcome = self._chief.heartbeat.outcome
             if outcome and outcome.canceled:
@@ -409,6 +430,9 @@ class _Attempt:
                 late, why = found
                 late.outcome = Outcome(failure=Failure(kind=WORKER_LOST, message=why))
                 return self._fail(late, now)
+        if self._task.checkpoint_dir:
+            self._chief.slot.stop()  # it may save how far it is
+        return Outcome(failure=_make_time_out(self._task))
 
     def _listen(self, seconds: float) -> None:
         with contextlib.suppress(queue.Empty):

@@ -3,11 +3,11 @@
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, func, select
 
 from stoker.artifacts import State
 from stoker.metadata import schema as db
-from stoker.metadata.records import EventType, ExecutionState
+from stoker.metadata.records import ROOT, STORE_FILE, EventType, ExecutionState
 from stoker.metadata.schema import TypeKind
 
 Ids = Select[int]
@@ -108,6 +108,18 @@ def runs(pipeline_name: str | None = None, begin: str = "", newest: int | None =
     return wanted
 
 
+def places_of_runs() -> Select[str, str]:
+    """Where runs had their roots and their stores, each pair once; a store may not be told."""
+    root, store = db.context_property, db.context_property.alias("store")
+    same_run = (store.c.context_id == root.c.context_id) & (store.c.name == STORE_FILE)
+    return (
+        select(root.c.string_value, func.coalesce(store.c.string_value, ""))
+        .outerjoin(store, same_run)
+        .where(root.c.name == ROOT, root.c.string_value.is_not(None))
+        .distinct()
+    )
+
+
 def runs_of(executions: Collection[int]) -> Ids:
     """The contexts of the runs that some executions are in."""
     link = db.association
@@ -135,7 +147,7 @@ def artifacts(
     *,
     states: Collection[State],
     type_name: str | None = None,
-    uri: str | None = None,
+    uris: Collection[str] | None = None,
     output_of: Ids | None = None,
     output_key: str | None = None,
 ) -> Ids:
@@ -145,8 +157,8 @@ def artifacts(
     if type_name is not None:
         named = db.type_.c.type_kind == TypeKind.ARTIFACT, db.type_.c.name == type_name
         wanted = wanted.where(table.c.type_id.in_(select(db.type_.c.id).where(*named)))
-    if uri is not None:
-        wanted = wanted.where(table.c.uri == uri)
+    if uris is not None:
+        wanted = wanted.where(table.c.uri.in_(uris))
     if output_of is None and output_key is None:
         return wanted
     event = db.event

@@ -13,6 +13,8 @@ SKIPPED = "skipped"
 
 RUN_STATE = "state"
 """The property of a run that says how it ended; until then, that it is `running`."""
+ROOT, STORE_FILE = "root", "store_file"
+"""The properties of a run that say where its pipeline root and its store were."""
 NUM_STEPS = "num_steps"
 """The property of a run that says how many steps it was to have."""
 RunEnd = Literal["complete", "failed", "canceled"]

@@ -9,9 +9,14 @@ Types, contexts and paths have TFX's names: a `pipeline`, its `pipeline_run`s, a
 `<pipeline>.<node>`.
 """
 
+import contextlib
+import functools
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal, Self
+
+from sqlalchemy import Connection
 
 from stoker.artifacts import Artifact, ArtifactMap, State, every
 from stoker.errors import StoreError
@@ -34,6 +39,8 @@ from stoker.metadata.records import (
     RunEnd,
 )
 from stoker.metadata.write import Properties
+from stoker.storage.digests import DamagedManifest, Manifest
+from stoker.storage.root import find_moved_root, manifest_file, move_path
 
 __all__ = ["BaseType", "Store"]
 
@@ -49,6 +56,7 @@ class Store:
 
     def __init__(self, config: StoreConfig) -> None:
         self._database = Database(config)
+        self._path = os.path.abspath(config.path)
 
     def __enter__(self) -> Self:
         return self
@@ -168,10 +176,35 @@ class Store:
 
     # What can be asked
 
+    @functools.cached_property
+    def moved_roots(self) -> dict[str, str]:
+        """The pipeline roots that runs have had and that lie elsewhere now, with where.
+
+        A project that is moved or copied takes its store with it. What is recorded stays as it was.
+        """
+        with self._database.connect_to_read() as connection:
+            found = connection.execute(queries.places_of_runs()).all()
+        places = {root: find_moved_root(root, store_file, self._path) for root, store_file in found}
+        return {root: now for root, now in places.items() if now != root}
+
+    def _load_artifacts(self, connection: Connection, wanted: queries.Ids) -> list[Artifact]:
+        """Artifacts, each with the URI that it has now."""
+        artifacts = load.artifacts(connection, wanted)
+        for artifact in artifacts if self.moved_roots else ():
+            there = move_path(artifact.uri, self.moved_roots)
+            if there and _is_there(artifact, there):
+                artifact.uri = there
+        return artifacts
+
+    def _list_places_before(self, uri: str) -> list[str]:
+        """The URIs under which the store may know what lies at a URI now."""
+        moved = ({now: root} for root, now in self.moved_roots.items())
+        return [path for one in moved if (path := move_path(uri, one))]
+
     def artifact(self, artifact_id: int) -> Artifact:
         """One artifact by its id."""
         with self._database.connect_to_read() as connection:
-            found = load.artifacts(connection, queries.one_artifact(artifact_id))
+            found = self._load_artifacts(connection, queries.one_artifact(artifact_id))
         if not found:
             raise StoreError(f"The store has no artifact {artifact_id}.")
         return found[0]
@@ -196,12 +229,12 @@ class Store:
         wanted = queries.artifacts(
             states=states,
             type_name=type_name,
-            uri=uri,
+            uris=None if uri is None else [uri, *self._list_places_before(uri)],
             output_of=None if anywhere else queries.executions(pipeline_name, run_id, node_id),
             output_key=output_key,
         )
         with self._database.connect_to_read() as connection:
-            return load.artifacts(connection, wanted)
+            return self._load_artifacts(connection, wanted)
 
     def execution(self, execution_id: int) -> Execution:
         """One execution by its id."""
@@ -280,7 +313,9 @@ class Store:
         """The artifacts of some events, by execution and key."""
         with self._database.connect_to_read() as connection:
             events = load.events(connection, wanted)
-            touched = load.artifacts(connection, wanted.with_only_columns(db.event.c.artifact_id))
+            touched = self._load_artifacts(
+                connection, wanted.with_only_columns(db.event.c.artifact_id)
+            )
         artifacts = {artifact.id: artifact for artifact in touched}
         places: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         for event in events:
@@ -304,10 +339,18 @@ class Store:
         links = queries.links_between(reached, passed, (*USED, *MADE))
         with self._database.connect_to_read() as connection:
             lineage = Lineage(
-                artifacts=tuple(load.artifacts(connection, reached)),
+                artifacts=tuple(self._load_artifacts(connection, reached)),
                 executions=tuple(load.executions(connection, passed)),
                 events=tuple(load.events(connection, links)),
             )
         if not lineage.artifacts:
             raise StoreError(f"The store has no artifact {artifact_id}.")
         return lineage
+
+
+def _is_there(artifact: Artifact, uri: str) -> bool:
+    """Whether an artifact lies at another URI than the one that was recorded."""
+    if digest := artifact.custom_properties.get("content_digest"):
+        with contextlib.suppress(OSError, DamagedManifest):
+            return Manifest.read(manifest_file(uri)).digest == digest
+    return os.path.exists(uri) and not os.path.exists(artifact.uri)

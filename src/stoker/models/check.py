@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model check: a SavedModel loads, its variables are finite, and its signatures work.
 
-A signature is called on eval examples that fit it. Where none do, it is called with made-up values:
-that it fails on those proves nothing, but no model is meant to answer NaN to all of them.
+A signature is called on eval examples that fit it; where none do, on rows that `fit` was given; and
+where none of those do, with made-up values. That it fails on these proves nothing, but no model is
+meant to answer NaN to all of them.
 
 What decides is the default signature, or all where there is none. What the others do is told.
 """
@@ -18,7 +19,7 @@ from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import ModelRejected
 from stoker.models.eval_examples import EvalExamples, show_features
 from stoker.models.inputs import Arrays, Misfit, make_inputs
-from stoker.models.made_up import make_up_inputs
+from stoker.models.made_up import choose_rows, make_up_inputs
 from stoker.models.saved_model import MetaGraph, choose_graph, read_graphs, read_message
 from stoker.models.serving_model import CALL_ERRORS, LOAD_ERRORS, ServingModel, first_line
 from stoker.models.variable_search import BadVariable, find_bad_variables
@@ -34,6 +35,8 @@ class Finding:
     text: str
     is_open: bool = False
     """Whether something was not called, or could not be judged: the user should know."""
+    is_unproven: bool = False
+    """Whether, for that reason, the model itself was not seen to work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ def check_serving_model(folder: str, prefix: str, examples: EvalExamples) -> Che
         findings.append(_cannot_load(what))
     elif not graph.signatures:
         text = f"{what} loads; it was not called: it has no signatures."
-        findings.append(Finding(text=text, is_open=True))
+        findings.append(Finding(text=text, is_open=True, is_unproven=True))
     else:
         for name in _order_signatures(graph):
             one = _SignatureCheck(
@@ -98,9 +101,8 @@ def _order_signatures(graph: MetaGraph) -> list[str]:
 
 def _cannot_load(what: str) -> Finding:
     why = "it has an op of a library that was not imported"
-    return Finding(
-        text=f"{what} could not be loaded here, and was not called: {why}.", is_open=True
-    )
+    text = f"{what} could not be loaded here, and was not called: {why}."
+    return Finding(text=text, is_open=True, is_unproven=True)
 
 
 def _search_variables(folder: str, graph: MetaGraph, what: str) -> Iterator[Finding]:
@@ -173,13 +175,15 @@ class _SignatureCheck:
         """Call the signature; a sentence on how that went, or ModelRejected."""
         side_effect = self.model.signature.side_effect
         if side_effect and not self.decides:
-            return self._leave_open(f"it {side_effect}")
+            return self._leave_out(f"it {side_effect}")
         try:
             call = self._choose_call()
         except Misfit as misfit:
             if misfit.is_parsed and not self.examples.has_transform_graph:
                 return self._reject(f"cannot take the eval examples: {misfit}")
-            return self._leave_open(f"it {side_effect}") if side_effect else self._make_up(misfit)
+            if side_effect:
+                return self._leave_out(f"it {side_effect}")
+            return self._try_others(misfit)
         failure = self._find_failure(call)
         kind = "made-up raw" if call.made_up else "eval"
         num = len(call.examples)
@@ -187,12 +191,30 @@ class _SignatureCheck:
             return Finding(text=f"{self.name} works on {num} {kind} example{'s' * (num > 1)}.")
         index, trouble = failure
         if call.made_up or not self.examples.is_fair(self.model.signature.feature_names):
-            why = f"could not be judged by {kind} examples: {trouble.why}"
-            return Finding(text=f"{self.name} loads; it {why}", is_open=True)
+            return self._leave_open(f"could not be judged by {kind} examples: {trouble.why}")
         return self._reject(f"fails on an eval example: {trouble.why}", call.examples[index])
 
     def _leave_open(self, why: str) -> Finding:
-        return Finding(text=f"{self.name} loads; it was not called: {why}.", is_open=True)
+        """It was not seen to work, and not to fail either."""
+        text = f"{self.name} loads; it {why.removesuffix('.')}."
+        return Finding(text=text, is_open=True, is_unproven=self.decides)
+
+    def _leave_out(self, why: str) -> Finding:
+        return self._leave_open(f"was not called: {why}")
+
+    def _try_others(self, misfit: Misfit) -> Finding:
+        """Call it with other values than eval examples, since these do not fit."""
+        if rows := choose_rows(self.model.signature, self.examples.rows_of_fit):
+            trouble = self._try(rows)
+            if trouble is None:
+                return Finding(
+                    text=f"{self.name} works on rows that fit was given, since {misfit}."
+                )
+            if trouble.is_everywhere:
+                return self._reject(
+                    f"gives no finite number for rows that fit was given ({misfit}): {trouble.why}"
+                )
+        return self._make_up(misfit)
 
     def _make_up(self, misfit: Misfit) -> Finding:
         """Call it with made-up values, since there are no others."""
@@ -204,14 +226,15 @@ class _SignatureCheck:
                     return Finding(text=f"{self.name} works on made-up values, since {misfit}.")
                 troubles.append(trouble)
         except Misfit as other:
-            return self._leave_open(f"{misfit}, and {other}")
+            return self._leave_out(f"{misfit}, and {other}")
         answers = [trouble for trouble in troubles if trouble.is_everywhere]
         if answers and len(answers) == len(troubles):
             return self._reject(
                 f"gives no finite number for any made-up values ({misfit}): {answers[0].why}"
             )
-        why = f"could not be judged by made-up values ({misfit}): {troubles[0].why}"
-        return Finding(text=f"{self.name} loads; it {why}", is_open=True)
+        return self._leave_open(
+            f"could not be judged by made-up values ({misfit}): {troubles[0].why}"
+        )
 
     def _make_up_text(self) -> bytes:
         """What an input of text gets: an example, if examples are parsed; else a word."""

@@ -14,7 +14,7 @@ from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
-from stoker.models.inputs import Misfit, find_fitting, list_values, make_up_example
+from stoker.models.inputs import Arrays, Misfit, find_fitting, list_values, make_up_example
 from stoker.statistics.data_schema import read_schema
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class EvalExamples:
     has_transform_graph: bool = False
     raw_schema: Any = None
     transformed_names: frozenset[str] = frozenset()
+    rows_of_fit: Arrays = field(default_factory=dict)
+    """A few rows of what `fit` was given, by the names of its inputs or their places."""
 
     @property
     def is_transformed(self) -> bool:
@@ -83,7 +85,10 @@ class EvalExamples:
 
 
 def read_eval_examples(
-    artifacts: Sequence[Artifact], splits: Sequence[str], transform_graph: str | None
+    artifacts: Sequence[Artifact],
+    splits: Sequence[str],
+    transform_graph: str | None,
+    rows_of_fit: Arrays | None = None,
 ) -> EvalExamples:
     """The first examples of some splits, beside the folder of a transform graph."""
     raw, transformed = (
@@ -96,6 +101,7 @@ def read_eval_examples(
     given: dict[str, Any] = {
         "has_transform_graph": transform_graph is not None,
         "raw_schema": raw,
+        "rows_of_fit": rows_of_fit or {},
         "transformed_names": frozenset(one.name for one in transformed.feature)
         if transformed
         else frozenset(),

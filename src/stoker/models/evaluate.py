@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stoker.any_python.launcher_link import report_doing
 from stoker.any_python.lines import say
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.evaluation.chosen_engine import ChosenEngine, choose_engine
@@ -74,6 +75,7 @@ class Evaluation:
             check_threshold_names(self.config, compiled)
             batches = score_batches(self.config, self.models, self.files)
             check_examples(self.config, batches, all_known=not hidden)
+        report_doing("evaluating with TFMA")
         evaluate_with_tfma(
             self.config,
             self.models,

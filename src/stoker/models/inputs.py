@@ -18,6 +18,7 @@ Arrays = dict[str, np.ndarray]
 
 _DTYPES = {"bytes_list": "string", "float_list": "float32", "int64_list": "int64"}
 _LISTS = {dtype: kind for kind, dtype in _DTYPES.items()}
+_LAYER_SUFFIX = "_input"
 
 
 class Misfit(BadData):
@@ -68,7 +69,7 @@ def _read_rows(batch: Any, name: str) -> np.ndarray:
     The input of a Keras layer `x` is called `x_input`, and is fed the feature `x`, as by TFMA.
     """
     features = batch.schema.names
-    found = name if name in features else name.removesuffix("_input")
+    found = name if name in features else name.removesuffix(_LAYER_SUFFIX)
     lists = batch.column(found) if found in features else None
     if lists is None or not lists.type.num_fields:  # a list without a type has no values at all
         raise Misfit(f"the examples have no feature {name!r}")
@@ -130,6 +131,23 @@ def find_fitting(
     if not finite:
         raise Misfit("every example has a value that is not finite")
     return finite
+
+
+def takes_some(signature: "Signature", records: Sequence[bytes]) -> bool:
+    """Whether a signature takes one of the examples, and finds something in it."""
+    names = set(signature.feature_names)
+    examples = map(Example.FromString, records)
+    return any(
+        not names.isdisjoint(one.features.feature) and _find_problem(signature, one, False) is None
+        for one in examples
+    )
+
+
+def has_feature(records: Sequence[bytes], name: str) -> bool:
+    """Whether an example has the feature that an input of this name is fed."""
+    names = {name, name.removesuffix(_LAYER_SUFFIX)}
+    examples = map(Example.FromString, records)
+    return any(not names.isdisjoint(one.features.feature) for one in examples)
 
 
 def _find_problem(signature: "Signature", example: Example, exact: bool) -> str | None:

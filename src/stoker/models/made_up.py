@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up inputs for a signature that no examples fit: random values of the declared shapes."""
+"""Inputs for a signature that no examples fit: rows that `fit` was given, or random values."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,41 @@ _MOST_VALUES = 1 << 26
 _NUM_ROWS = 2
 _OPEN_SIZES = (4, 32, 1)
 """Sizes for a dimension that may be of any, one after the other: some models need a few."""
+
+
+def choose_rows(signature: "Signature", rows: Arrays) -> Arrays | None:
+    """Rows of what `fit` was given as a signature's inputs; None if they do not fit it.
+
+    They are found by name, or else by what alone has the type and the shape that an input takes.
+    """
+    chosen: Arrays = {}
+    for name, info in signature.inputs.items():
+        named = {key: rows[key] for key in (name, name.removesuffix("_input")) if key in rows}
+        fitting = [
+            part
+            for part in (_fit_part(part, info) for part in (named or rows).values())
+            if part is not None
+        ]
+        if not fitting or (len(fitting) > 1 and not named):
+            return None
+        chosen[name] = fitting[0]
+    is_finite = all(np.isfinite(part).all() for part in chosen.values() if part.dtype.kind == "f")
+    return chosen if chosen and is_finite else None
+
+
+def _fit_part(part: np.ndarray, info: "TensorInfo") -> np.ndarray | None:
+    """Rows in the type and the shape that an input takes; None if they are of another kind."""
+    is_text = part.dtype.kind == "O"
+    if is_text != (info.dtype == "string") or not info.shape or len(part) == 0:
+        return None
+    if len(info.shape) == part.ndim + 1 and info.shape[-1] in (1, -1):
+        part = part[..., None]
+    sizes = zip(info.shape[1:], part.shape[1:], strict=False)
+    if len(info.shape) != part.ndim or any(size not in (-1, own) for size, own in sizes):
+        return None
+    if info.shape[0] > 0:
+        part = part[np.arange(info.shape[0]) % len(part)]
+    return part if is_text else part.astype(tf.dtypes.as_dtype(info.dtype).as_numpy_dtype)
 
 
 def make_up_inputs(signature: "Signature", text: bytes) -> Iterator[Arrays]:

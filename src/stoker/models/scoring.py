@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from stoker.data.columns import read_columns
+from stoker.any_python.launcher_link import report_doing
+from stoker.any_python.progress import Progress
+from stoker.data.columns import find_num_rows, read_columns
 from stoker.data.decode import decode
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
@@ -20,12 +22,14 @@ from stoker.evaluation.engine import Batch
 from stoker.evaluation.features import Feature, Features, column, features_of
 from stoker.evaluation.model_types import (
     EVAL_SAVED_MODEL,
+    KERAS,
     TFJS,
     TFLITE,
     is_eval_saved_model,
     is_saved_model,
 )
 from stoker.models.eval_saved_model import EvalSavedModel, load_eval_saved_model
+from stoker.models.evaluated_model import EvaluatedModel
 from stoker.models.inputs import Arrays
 from stoker.models.saved_model import has_saved_model, list_files, read_graphs
 from stoker.models.serving_model import ServingModel
@@ -91,6 +95,7 @@ def score_batches(
 
     For a model that `models` lacks, the examples have the predictions.
     """
+    report_doing("loading the model")
     scorers = [_load_scorer(spec, models.get(spec.name)) for spec in config.model_specs]
 
     def score(records: list[bytes], columns: pa.RecordBatch) -> Batch:
@@ -102,7 +107,9 @@ def score_batches(
     size = config.model_specs[0].inference_batch_size or _BATCH_ROWS
     with ThreadPoolExecutor(1) as beside:
         asked: Future[Batch] | None = None
+        progress = Progress("evaluating", unit="examples", total=find_num_rows(files))
         for records, columns in read_batches(files, size):
+            progress.advance(len(records))
             ready, asked = asked, beside.submit(score, records, columns)
             if ready:
                 yield ready.result()
@@ -138,7 +145,8 @@ def _load_scorer(spec: ModelSpec, folder: str | None) -> _Scorer:
 def load_model(spec: ModelSpec, folder: str) -> Callable[[Sequence[bytes]], Arrays]:
     """The model in a folder that is of the type that a spec names."""
     if spec.model_type not in (TFLITE, TFJS):
-        return ServingModel(folder, spec.signature_name)
+        is_keras = spec.model_type in ("", KERAS)
+        return EvaluatedModel(folder, spec.signature_name, is_keras=is_keras)
     from stoker.models import other_formats  # its converters take a while to import
 
     if spec.model_type == TFLITE:

@@ -68,8 +68,8 @@ class ServingModel:
         self.inputs = SignatureInputs(folder, signature_name, tags)
         self.signature = self.inputs.signature
         self.signature_name = self.inputs.name
-        self._loaded = loaded or tf.saved_model.load(folder, tags=sorted(self.inputs.graph.tags))
-        self.function = self._loaded.signatures[self.signature_name]
+        self.loaded = loaded or tf.saved_model.load(folder, tags=sorted(self.inputs.graph.tags))
+        self.function = self.loaded.signatures[self.signature_name]
 
     def __call__(self, records: Sequence[bytes]) -> Arrays:
         """The outputs for some serialized tf.Examples, a row for each."""

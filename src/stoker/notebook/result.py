@@ -61,7 +61,7 @@ class ExecutionResult:
     @property
     def _how(self) -> str:
         if why_not := self.execution.properties.get(SKIPPED):
-            return f"not run: {why_not}"
+            return f"skipped: {why_not}"
         if self.execution.state is ExecutionState.CACHED:
             return "cached: nothing has changed"
         return f"done in {(self.execution.updated_ms - self.execution.created_ms) / 1000:.2f} s"

@@ -16,12 +16,8 @@ from stoker.patches.changes import after_import, replace
 from stoker.patches.registry import PATCHES
 
 
-def tell_file_reads() -> None:
-    """Let TensorFlow tell which files it is asked to read, once it is imported."""
-    after_import("tensorflow", _tell_file_reads)
-
-
-def _tell_file_reads(_: ModuleType) -> None:
+def tell_file_reads(_: ModuleType) -> None:
+    """Let TensorFlow, which has just been imported, tell which files it is asked to read."""
     PATCHES["tensorflow-files"].check_version()
     tensorflow_files.tell_file_reads()
 

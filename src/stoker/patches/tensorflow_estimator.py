@@ -74,7 +74,7 @@ def _check_versions(tensorflow: str) -> None:
     if not (found and hooks.fits(found)):
         raise MissingPart(
             f"Estimators need tensorflow-estimator {hooks.tried}, which is "
-            f"{found or 'not there'}. Install it: pip install 'tensorflow-estimator>=2.15,<2.16'."
+            f"{found or 'not there'}. Install it: pip install 'stoker[estimator]'."
         )
 
 
@@ -101,9 +101,9 @@ def _init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
     """What a RunConfig with a distribution strategy asks for: where this process stands."""
     if tf_config.get("cluster"):
         raise ValueError(
-            "RunConfig has a distribution strategy and TF_CONFIG a cluster; on this TensorFlow an "
-            "Estimator takes one of the two. Leave out the strategy to train with parameter "
-            "servers, or TF_CONFIG to train on the devices of this machine."
+            "RunConfig has a distribution strategy and TF_CONFIG a cluster, and an Estimator takes "
+            "one of the two here. For parameter servers leave out the strategy, for this machine's "
+            "devices TF_CONFIG."
         )
     wanted = config._experimental_distribute
     for name in ("train_distribute", "eval_distribute"):

@@ -1,38 +1,147 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would make a step fail for certain: told for all steps before the first of them runs."""
+"""What would make a step fail for certain: told for all steps before the first of them runs.
 
-from collections.abc import Iterable, Iterator, Mapping
+Planning a step (`plan.py`) finds its module, its Keras, its workers and its interpreter. Each kind
+of step says what else it can see: `BaseComponent.find_problems` and `check_features`.
+"""
 
-from stoker.dsl.component import BaseComponent, Node
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stoker.any_python.forking import num_cpus
+from stoker.components.importer import Importer
+from stoker.dsl.component import BaseComponent, Node, Problem
 from stoker.dsl.user_code import UserCodeComponent
-from stoker.errors import StokerError
-from stoker.runner.plan import StepPlan, import_paths
+from stoker.errors import BadPipeline
+from stoker.launchers import Launcher
+from stoker.launchers.processes import Processes
+from stoker.launchers.resources import check_gpus
+from stoker.runner.plan import StepPlan
 from stoker.user_code.imports import is_importable
+from stoker.user_code.known_packages import find_package
 from stoker.user_code.problems import find_problems
 
-
-def check_before_work(nodes: Iterable[Node], plans: Mapping[str, StepPlan]) -> None:
-    """Raise StokerError if the user's code of a step is not there, or cannot be what it needs."""
-    found = [
-        f"{node.id}: {problem}"
-        for node in nodes
-        if isinstance(node, BaseComponent)
-        for problem in _find_problems(node, plans[node.id])
-    ]
-    if found:
-        raise StokerError("\n  ".join(["Nothing was run.", *found] if found[1:] else found))
+_MADE_BY_MODELS = "transformed_"
+"""Of the names of signatures by which a model makes features for its evaluation."""
 
 
-def _find_problems(node: BaseComponent, plan: StepPlan) -> Iterator[str]:
-    if not isinstance(node, UserCodeComponent) or not node.executor_spec.class_path.startswith(
-        "stoker."
-    ):
-        return  # an executor of the user's own may need something else
-    dotted = [name for name in node.FUNCTIONS if plan.parameters.get(name)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeforeWork:
+    """Looks at steps that are planned; nothing is imported, and what is in doubt passes."""
+
+    plans: Mapping[str, StepPlan]
+    given: dict[str, Any]
+    launcher: Launcher
+
+    def check(self, nodes: Sequence[Node], unplanned: Mapping[str, str]) -> list[str]:
+        """What the user should know; raises BadPipeline for what cannot work.
+
+        `unplanned` says of the steps that have no plan why.
+        """
+        found = [
+            (node, problem)
+            for node in nodes
+            for problem in (
+                [Problem(text=unplanned[node.id])]
+                if node.id in unplanned
+                else list(self._find_problems(node))
+            )
+        ]
+        certain = [f"{node.id}: {problem.text}" for node, problem in found if problem.is_certain]
+        if certain:
+            raise BadPipeline(
+                "\n  ".join(["Nothing was run.", *certain] if certain[1:] else certain)
+            )
+        return [f"{node.id}: warning: {problem.text}" for node, problem in found]
+
+    def _find_problems(self, node: Node) -> Iterator[Problem]:
+        if isinstance(node, Importer) and _reads_what_is_there(node):
+            uri = node.find_uri(self.given)
+            if not os.path.exists(uri):
+                yield Problem(text=f"there is nothing at source_uri={uri!r}.")
+        if not isinstance(node, BaseComponent):
+            return
+        yield from self._find_lack(node)
+        if not _is_ours(node):
+            return  # an executor of the user's own may need something else
+        plan = self.plans[node.id]
+        lacks = _find_missing_packages(node, plan) or _find_problems_of_code(node, plan)
+        yield from (Problem(text=text) for text in lacks)
+        if _reads_what_is_there(node) and not node.spec.placeholders:
+            yield from _find_missing_files(node, plan)
+            yield from node.find_problems(dict(plan.parameters))
+            yield from self._check_features(node, plan)
+
+    def _find_lack(self, node: BaseComponent) -> Iterator[Problem]:
+        """What this machine lacks of what the workers of a step ask for."""
+        if not (node.workers and node.workers.is_group and isinstance(self.launcher, Processes)):
+            return
+        try:
+            check_gpus(node.workers)
+        except ValueError as error:
+            yield Problem(text=str(error))
+        if node.workers.count > num_cpus():
+            text = f"its {node.workers.count} workers share {num_cpus()} processors."
+            yield Problem(text=text, is_certain=False)
+
+    def _check_features(self, node: BaseComponent, plan: StepPlan) -> Iterable[Problem]:
+        if type(node).check_features is BaseComponent.check_features:
+            return ()
+        examples = node.inputs.get("examples")
+        maker = examples.producer if examples else None
+        if not (isinstance(maker, BaseComponent) and maker.id in self.plans and _is_ours(maker)):
+            return ()
+        if any(map(_makes_features, self._list_code_before(node))):
+            return ()
+        known = maker.find_features(dict(self.plans[maker.id].parameters))
+        return node.check_features(dict(plan.parameters), known) if known else ()
+
+    def _list_code_before(self, node: Node) -> list[str]:
+        plans = [self.plans[one.id] for one in node.producers if one.id in self.plans]
+        return [file for plan in plans for file in plan.code_files]
+
+
+def _find_missing_packages(node: BaseComponent, plan: StepPlan) -> list[str]:
+    """The first of the packages that the step itself imports and that is not there."""
+    if plan.needs.python:
+        return []
+    needed = [*node.PACKAGES, *(["tensorflow_estimator"] if plan.needs.estimators else [])]
+    missing = [name for name in needed if not is_importable(name)]
+    return [find_package(name).describe(name) for name in missing[:1]]
+
+
+def _find_problems_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[str]:
+    functions = node.FUNCTIONS if isinstance(node, UserCodeComponent) else ()
+    dotted = [name for name in functions if plan.parameters.get(name)]
     if not plan.user_file:
         for name in dotted:
             if not is_importable(plan.parameters[name].partition(".")[0]):
                 yield f"there is no module for {name}={plan.parameters[name]!r}."
-    elif not plan.needs.python:
-        functions = () if dotted else node.FUNCTIONS
-        yield from find_problems(plan.user_file, functions, import_paths())
+    elif not plan.needs.python and (os.path.exists(plan.user_file) or _reads_what_is_there(node)):
+        yield from find_problems(plan.user_file, () if dotted else functions, plan.import_paths)
+
+
+def _find_missing_files(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:
+    for key, path in plan.parameters.items():
+        is_file = key.endswith("_file") and node.spec.PARAMETERS[key].names_file
+        if is_file and path and path != plan.user_file and not os.path.exists(path):
+            yield Problem(text=f"there is no file {path}. Check {key}.")
+
+
+def _is_ours(node: BaseComponent) -> bool:
+    return node.executor_spec.class_path.startswith("stoker.")
+
+
+def _reads_what_is_there(node: Node) -> bool:
+    """Whether no step before it is the user's own, which may make what it reads."""
+    before = list(node.upstream_nodes)
+    for one in before:
+        before += [other for other in one.upstream_nodes if other not in before]
+    return all(not isinstance(one, BaseComponent) or _is_ours(one) for one in before)
+
+
+def _makes_features(file: str) -> bool:
+    with open(file, encoding="utf-8", errors="replace") as text:
+        return _MADE_BY_MODELS in text.read()

@@ -1,34 +1,141 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a step has to run at all. The key is content, and a miss says which part changed.
 
-A key is made of named parts: the executor, each parameter, each input, each file. What a step was
-seen to read besides is checked too, as a compiler's dependency file is: it is known only after the
-step has run once.
+A key is made of named parts: the executor, each parameter, each input, each file. What a step's
+code was seen to read besides is checked too, as a compiler's dependency file is: a worker notes it
+(`any_python/notes.py`), and it is looked up again before an execution is reused, or a training
+resumed.
 """
 
 import hashlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Self
 
+from stoker.any_python.notes import (
+    COMMAND_LINE,
+    FILE,
+    FLAG,
+    FOLDER,
+    PRESENCE,
+    VARIABLE,
+    VARIABLES,
+    describe_file,
+    describe_folder,
+    describe_presence,
+    digest_text,
+    is_users_variable,
+)
+from stoker.any_python.surroundings import flags_of_this_program
 from stoker.artifacts import Artifact, ArtifactMap, PropertyValue, ValueArtifact
 from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters.finding import inspect_python
+from stoker.metadata.masking import is_secret
 from stoker.metadata.records import Execution
-from stoker.runner.given import Given, Notes
-from stoker.runner.plan import StepPlan, import_paths
-from stoker.storage.file_digests import FileDigests
-from stoker.storage.manifest import describe
+from stoker.runner.plan import StepPlan
+from stoker.storage.digests import FileDigests, describe
+from stoker.storage.root import Root, move_path
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import digest_definition
-from stoker.user_code.packages import find_package_versions
 
+Notes = Mapping[str, str]
 Parts = Mapping[str, str]
-
 _MANY_FILES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What this program was given, and where files are that are not the user's."""
+
+    values: Notes
+    """The flags that were set, the command line, and every variable, as notes have them."""
+    not_users: Sequence[str]
+    digest: Callable[[str], str]
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Folders that lay elsewhere when earlier runs took their notes, with where they are now."""
+
+    @classmethod
+    def to_this_program(
+        cls,
+        root: Root,
+        digest: Callable[[str], str],
+        moved_roots: Mapping[str, str] = MappingProxyType({}),
+    ) -> Self:
+        """What there is to read now; a secret is not kept, only its digest."""
+        flags = flags_of_this_program() or {}
+        counted = sorted(filter(is_users_variable, os.environ))
+        values = {
+            **{FLAG + name: _hide_secret(name, arguments) for name, arguments in flags.items()},
+            **{VARIABLE + name: digest_text(value) for name, value in os.environ.items()},
+            VARIABLES: digest_text("\n".join(counted)),
+            COMMAND_LINE: digest_text("\n".join(sys.argv[1:])),
+        }
+        return cls(
+            values=values,
+            not_users=(root.path, tempfile.gettempdir(), *moved_roots),
+            digest=digest,
+            moved=dict(map(_find_moved_project, moved_roots.items())),
+        )
+
+    def describe_changes(self, notes: Notes) -> list[str]:
+        """What is not as it was when it was noted, in words."""
+        changed = (
+            (name, then, next((now for now in self._look_up(name) if now != then), then))
+            for name, then in notes.items()
+        )
+        return [_say(name, then, now) for name, then, now in changed if now != then]
+
+    def _look_up(self, name: str) -> list[str]:
+        """What there is now: of a path in a folder that was moved or copied, wherever it is."""
+        for kind, look in (
+            (FILE, lambda path: describe_file(path, self.digest)),
+            (FOLDER, lambda path: describe_folder(path, self.not_users)),
+            (PRESENCE, describe_presence),
+        ):
+            if name.startswith(kind):
+                path = name.removeprefix(kind)
+                places = filter(os.path.lexists, (path, move_path(path, self.moved)))
+                return [look(place) for place in list(places) or [path]]
+        return [self.values.get(name, "")]
+
+
+def _find_moved_project(moved_root: tuple[str, str]) -> tuple[str, str]:
+    """The folder that was moved with a root in it, and where it is now."""
+    before, now = moved_root
+    while os.path.basename(before) == os.path.basename(now):
+        before, now = os.path.dirname(before), os.path.dirname(now)
+    return before, now
+
+
+def _hide_secret(flag: str, arguments: Sequence[str]) -> str:
+    text = " ".join(argument.removeprefix(f"--{flag}=") for argument in arguments)
+    return f"digest {digest_text(text)}" if is_secret(flag) else text
+
+
+def _say(name: str, then: str, now: str) -> str:
+    """What is not as it was noted."""
+    if name == COMMAND_LINE:
+        return "the command line, which the code reads, changed"
+    if name == VARIABLES:
+        return "there are other environment variables, and the code lists them"
+    kind = next(one for one in (FLAG, VARIABLE, FOLDER, PRESENCE, FILE) if name.startswith(one))
+    what = name.removeprefix(kind)
+    if kind == FLAG:
+        values = "" if is_secret(what) else f": {now or 'not set'}, was {then or 'not set'}"
+        return f"flag --{what} changed{values}"
+    if kind == VARIABLE:
+        return f"environment variable {what} changed"
+    if kind == FOLDER:
+        return f"folder {what}, which the code lists, has other files"
+    if kind == PRESENCE:
+        return f"{what} is {'there' if now == 'there' else 'gone'} now"
+    return f"file {what} {'is gone' if now == 'missing' else 'changed'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +174,16 @@ class Miss:
     """The step has to run, and why."""
 
     explanation: str
+    is_expected: bool = False
+    """Whether there was nothing to reuse: the run then need not say why."""
+
+    @property
+    def summary(self) -> str:
+        """The first reason, for the run's own line; nothing if a miss was expected."""
+        first, _, more = self.explanation.removeprefix("miss: ").partition("; ")
+        if self.is_expected:
+            return ""
+        return f"{first}, and {more.count('; ') + 1} more" if more else first
 
 
 def make_key(parts: Parts) -> str:
@@ -89,13 +206,13 @@ def decide(parts: Parts, same_key: Sequence[Past], latest: Past | None, given: G
         if not given.describe_changes(one.observed):
             return Hit(one.execution_id, f"hit: nothing changed since execution {one.execution_id}")
     if latest is None:
-        return Miss("miss: no earlier run of this step ended well")
+        return Miss("miss: no earlier run of this step ended well", is_expected=True)
     if not latest.parts:
         return Miss(
-            "miss: the last run was without enable_cache, so nothing is known to compare with"
+            "miss: the last run was without enable_cache, which leaves nothing to compare with"
         )
     if latest.edits:
-        return Miss(f"miss: while the last run was at it, {latest.edits}")
+        return Miss(f"miss: while the last run ran, {latest.edits}")
     changes = _describe_changes(latest.parts, parts) or given.describe_changes(latest.observed)
     return Miss(f"miss: {'; '.join(changes)}")
 
@@ -124,7 +241,7 @@ def collect_parts(
     parts = {
         "executor": node.executor_spec.class_path.rpartition("/")[2],
         "stoker": importlib.metadata.version("stoker"),
-        **_find_package_versions(plan),
+        **{f"version of {name}": version for name, version in plan.package_versions.items()},
         **_find_versions(plan.needs),
         **_collect_code_parts(node, plan, digest),
     }
@@ -140,14 +257,6 @@ def collect_parts(
     else:
         parts |= {f"data file {file}": digest(file) for file in files}
     return parts
-
-
-def _find_package_versions(plan: StepPlan) -> dict[str, str]:
-    """What is installed and the user's code imports; in another interpreter that is not known."""
-    if not plan.code_files or plan.needs.python:
-        return {}
-    found = find_package_versions(str(plan.user_file), import_paths())
-    return {f"version of {name}": version for name, version in found.items()}
 
 
 def _find_versions(needs: ProcessNeeds) -> dict[str, str]:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the user sees of a run on the terminal or in a log.
 
-    worker: any_python.channel.report(record) ──(the launcher's channel)──▶ Console.event(record)
+    worker: launcher_link.report(record) ──(the launcher's channel)──▶ Console.event(record)
 
-A record is plain JSON. Its `kind` is `progress` (step, steps, epoch, epochs, metrics,
-steps_per_second, examples_per_second, waiting, seconds_left, phase, epoch_end, done; all but the
-step may be missing), `note` or `warning` (text). Whoever passes a record on may add `node`.
+A record is plain JSON. Its `kind` is `note` or `warning` (text), or `progress`, which says anything
+of this about the step that runs:
+
+    doing, count, total, is_about, unit, per_second       what it does, how much of it is done
+    step, steps, epoch, epochs, metrics, phase            how far a training is
+    steps_per_second, examples_per_second, waiting        how fast it trains
+    seconds_left
+    epoch_end, done                                       whether this is worth a line that stays
 """
 
 import contextlib
@@ -14,20 +19,90 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from typing import IO, Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
 
 from stoker.any_python.lines import escape_controls
 from stoker.launchers.step_log import describe_event
 from stoker.metadata.masking import KnownSecrets
+from stoker.runner.progress_lines import (
+    SILENT_SECONDS,
+    Record,
+    clock,
+    describe,
+    find_share,
+    list_facts,
+    list_rates,
+    list_time_left,
+)
 
-Record = Mapping[str, Any]
+if TYPE_CHECKING:
+    from stoker.runner.live_line import LiveLine
 
-_DRAW_SECONDS = 0.1
-_LINE_SECONDS = 10.0
+_FIRST = "looking at its inputs"
+"""What every step begins with, to know whether it has to run."""
+_TICK_SECONDS = 0.15
+_FIRST_LINE_SECONDS = 0.8
+_LINE_SECONDS = (5.0, 60.0)
+"""From one line of a log to the next: at first, and when a step has run for long."""
 _HALF_LINE_SECONDS = 1.0
-_BAR_WIDTH = 20
-_DEFAULT_WIDTH = 80
+_DEFAULT_SIZE = (80, 24)
+_CANNOT_ERASE = ("dumb", "unknown")  # values of TERM
+
+
+@dataclass(kw_only=True)
+class _RunningStep:
+    """The step that runs now, with what it last reported; times are of the console's clock."""
+
+    name: str
+    started_at: float
+    reported_at: float
+    printed_at: float
+    line_at: float
+    """When the last line about it was printed that stays."""
+    line_due: float
+    """When a log gets the next one."""
+    doing: str = _FIRST
+    record: Record = field(default_factory=lambda: {"doing": _FIRST})
+    is_told: bool = True
+    """Whether a line that stays says what the record says."""
+
+    @classmethod
+    def start(cls, name: str, now: float) -> "_RunningStep":
+        """A step that starts now."""
+        due = now + _FIRST_LINE_SECONDS
+        return cls(
+            name=name, started_at=now, reported_at=now, printed_at=now, line_at=now, line_due=due
+        )
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is known how far it is."""
+        return "count" in self.record or "step" in self.record
+
+    def take(self, record: Record, now: float) -> None:
+        """Take a report of progress."""
+        doing = record.get("doing", self.doing)
+        if doing != self.doing:
+            self.line_due = min(self.line_due, now + _FIRST_LINE_SECONDS)
+        self.doing, self.record, self.is_told, self.reported_at = doing, record, False, now
+
+    def forget_record(self) -> None:
+        """What was counted is over; what it does else goes on."""
+        self.record, self.is_told = {"doing": self.doing}, True
+
+    def plan_line(self, now: float) -> None:
+        """Choose the time of the next line: later and later, but when it falls silent."""
+        first, last = _LINE_SECONDS
+        self.line_at = now
+        self.line_due = now + min(last, max(first, (now - self.started_at) / 4))
+        if self.measure_silence(now) < SILENT_SECONDS:
+            self.line_due = min(self.line_due, now - self.measure_silence(now) + SILENT_SECONDS)
+
+    def measure_silence(self, now: float) -> float:
+        """How long it has neither reported nor printed anything."""
+        return now - max(self.reported_at, self.printed_at)
 
 
 class Console:
@@ -38,38 +113,81 @@ class Console:
     none of the `secrets`. Its methods may be called from several threads.
     """
 
-    def __init__(self, out: IO[str] | None = None, err: IO[str] | None = None) -> None:
+    def __init__(
+        self,
+        out: IO[str] | None = None,
+        err: IO[str] | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._out = _Screen(sys.stdout if out is None else out)
         self._err = _Screen(sys.stderr if err is None else err)
         self._trouble = self._err if err is None else _Screen(sys.stderr)
-        self._live = self._err.is_terminal
+        self._clock = clock
         self.secrets = KnownSecrets()
         self._lock = threading.Lock()
-        self._record: Record | None = None
-        self._drawn = 0
-        """How many columns of the live line are on the screen."""
+        self._step: _RunningStep | None = None
+        self._is_ticking = self._is_live = False
+        self._live_line: LiveLine | None = None
         self._drawn_at = -math.inf
         self._half_line_since: float | None = None
-        self._line_at = -math.inf
+
+    @contextlib.contextmanager
+    def show_step(self, name: str, *, live: bool = True) -> Iterator[None]:
+        """Show what a step does while it runs, also if it says nothing.
+
+        One that is not `live` has the terminal to itself, for a debugger: there are few plain
+        lines, and only when it reports.
+        """
+        with self._lock:
+            self._step = _RunningStep.start(name, self._clock())
+            self._is_ticking, self._is_live = live, live and self._err.can_erase
+        ended = threading.Event()
+        ticker = threading.Thread(target=self._tick_until, args=(ended,), daemon=True)
+        if live:
+            ticker.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            with self._lock:
+                self._tell_last_step(self._step)
+                self._clear()
+                self._step, self._is_live = None, False
+
+    def _tick_until(self, ended: threading.Event) -> None:
+        while not ended.wait(_TICK_SECONDS):
+            self.tick()
+
+    def tick(self) -> None:
+        """Show the step that runs, as time goes by."""
+        with self._lock:
+            if self._is_live:
+                self._draw()
+            else:
+                self._print_if_due()
 
     def output(self, data: bytes, *, error: bool) -> None:
         """Pass on what a worker printed; the live line makes room and comes back."""
+        if not data:
+            return
         stream = self._err if error else self._out
         with self._lock:
-            shown = self._live and stream.is_terminal
-            if shown:
+            shared = self._is_live and stream.is_terminal
+            if shared:
                 self._clear()
             stream.write(data)
-            if shown:
-                whole = data.endswith(b"\n")
-                self._half_line_since = None if whole else time.monotonic()
-                self._draw()
+            now = self._note_printed()
+            if shared:
+                self._half_line_since = None if data.endswith(b"\n") else now
+                if now - self._drawn_at >= _TICK_SECONDS:
+                    self._draw()
 
     def step(self, text: str) -> None:
         """Print a line of the runner's own, or several."""
         with self._lock:
             self._print(text)
-            self._draw()
+            self._note_printed()
 
     def failure(self, text: str) -> None:
         """Print the user's own traceback, on standard error also where other lines are not."""
@@ -81,35 +199,59 @@ class Console:
         with self._lock:
             if record["kind"] in ("note", "warning"):
                 self._print(describe_event(record))
-            elif self._live:
-                self._show_live(record)
-            elif self._is_due(record):
-                self._line_at = time.monotonic()
-                self._print(describe(record))
+            elif self._step:
+                self._take(self._step, record)
 
     def close(self) -> None:
         """Take the live line away."""
         with self._lock:
-            self._record = None
             self._clear()
 
-    def _show_live(self, record: Record) -> None:
+    def _note_printed(self) -> float:
+        now = self._clock()
+        if self._step:
+            self._step.printed_at = now
+        return now
+
+    def _take(self, step: _RunningStep, record: Record) -> None:
+        if record.get("doing", step.doing) != step.doing:
+            self._tell_last_step(step)
+        step.take(record, self._clock())
+        # When a `fit` is done, its last epoch has had a line.
+        if record.get("epoch_end") or (record.get("done") and "epoch" not in record):
+            self._tell(step)
         if record.get("done"):
-            self._record = None
-            self._print(describe(record))
+            step.forget_record()
+        if not self._is_ticking:
+            self._print_if_due()
+
+    def _tell_last_step(self, step: _RunningStep | None) -> None:
+        """Let the last step of a training stay in sight, whatever has ended it."""
+        if step and "step" in step.record and not step.is_told:
+            self._tell(step)
+
+    def _print_if_due(self) -> None:
+        step, now = self._step, self._clock()
+        if step is None or now < step.line_due:
             return
-        self._record = record
-        if time.monotonic() - self._drawn_at >= _DRAW_SECONDS or record.get("epoch_end"):
-            self._clear()
-            self._draw()
+        if step.printed_at > step.line_at and not step.is_counted:
+            step.plan_line(now)  # what was printed says more than a name and a time
+        else:
+            self._tell(step)
 
-    def _is_due(self, record: Record) -> bool:
-        """Of plain lines: the first, each epoch's last, and one every few seconds."""
-        if record.get("done"):
-            return "epoch" not in record  # the last epoch has had its line
-        if record.get("epoch_end"):
-            return True
-        return time.monotonic() - self._line_at >= _LINE_SECONDS
+    def _tell(self, step: _RunningStep) -> None:
+        """Print a line about the step, which stays."""
+        now = self._clock()
+        line = describe(
+            step.name,
+            step.record,
+            elapsed=now - step.started_at,
+            silent=step.measure_silence(now),
+            width=self._err.size()[0] if self._is_live else None,  # the live line has the rest
+        )
+        self._print(line)
+        step.is_told = True
+        step.plan_line(now)
 
     def _print(self, text: str, screen: "_Screen | None" = None) -> None:
         self._clear()
@@ -118,24 +260,31 @@ class Console:
         (screen or self._err).write(f"{line}\n".encode())
 
     def _clear(self) -> None:
-        """Take the live line off the screen, also where a narrower window has broken it in two."""
-        if self._drawn:
-            rows_above = (self._drawn - 1) // self._err.width()
-            self._err.write(b"\r" + b"\x1b[A" * rows_above + b"\x1b[J")
-            self._drawn = 0
+        if self._live_line:
+            self._live_line.clear()
 
     def _draw(self) -> None:
-        if not self._live or self._record is None:
+        step, now = self._step, self._clock()
+        if step is None:
             return
-        now = time.monotonic()
         if self._half_line_since is not None:
             if now - self._half_line_since < _HALF_LINE_SECONDS:
                 return  # the rest of the user's line may follow at once
             self._end_half_line()
-        width = self._err.width() - 1
-        line = escape_controls(live_line(self._record, width))[:width]
-        self._err.write(line.encode())
-        self._drawn, self._drawn_at = len(line), now
+        if self._live_line is None:
+            from stoker.runner.live_line import LiveLine  # it needs rich, which logs do not
+
+            self._live_line = LiveLine(self._err)
+        self._live_line.draw(
+            step.name,
+            [
+                *list_facts(step.record, silent=step.measure_silence(now)),
+                *list_rates(step.record, brief=True),
+            ],
+            [clock(int(now - step.started_at)), *list_time_left(step.record)],
+            find_share(step.record),
+        )
+        self._drawn_at = now
 
     def _end_half_line(self) -> None:
         if self._half_line_since is not None:
@@ -152,9 +301,11 @@ class _Screen:
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self.encoding: str = getattr(stream, "encoding", None) or "utf-8"
         self.is_terminal = False
         with contextlib.suppress(Exception):
             self.is_terminal = bool(stream.isatty())
+        self.can_erase = self.is_terminal and os.environ.get("TERM") not in _CANNOT_ERASE
 
     def write(self, data: bytes) -> None:
         """Show it now. Bytes, where there is a binary side: what a worker prints may be no text."""
@@ -182,64 +333,9 @@ class _Screen:
         except UnicodeEncodeError:
             self._stream.write(text.encode("ascii", "backslashreplace").decode())
 
-    def width(self) -> int:
-        """How many columns there are."""
+    def size(self) -> tuple[int, int]:
+        """How many columns and lines there are."""
         with contextlib.suppress(Exception):
-            return os.get_terminal_size(self._stream.fileno()).columns or _DEFAULT_WIDTH
-        return _DEFAULT_WIDTH
-
-
-def describe(record: Record) -> str:
-    """A record as one plain line."""
-    return _prefix(record) + ", ".join(_parts(record))
-
-
-def live_line(record: Record, width: int) -> str:
-    """A record as one line of at most `width` columns: a bar, then what there is room for."""
-    step, steps = record["step"], record.get("steps")
-    line = _prefix(record).rstrip()
-    if steps:
-        filled = min(_BAR_WIDTH, _BAR_WIDTH * step // steps)
-        line += f" [{'━' * filled}{' ' * (_BAR_WIDTH - filled)}]"
-    for part in _parts(record):
-        longer = f"{line}  {part}".lstrip()
-        if len(longer) > width:
-            break
-        line = longer
-    return line[:width]
-
-
-def _prefix(record: Record) -> str:
-    return f"{record['node']}: " if record.get("node") else ""
-
-
-def _parts(record: Record) -> list[str]:
-    """What is known, the most wanted first."""
-    step, steps = record["step"], record.get("steps")
-    parts = [f"step {step:,}/{steps:,}" if steps else f"step {step:,}"]
-    if "epoch" in record:
-        parts.append(f"epoch {record['epoch']}/{record['epochs']}")
-    if record.get("phase"):
-        parts.append(str(record["phase"]))
-    parts += [f"{name} {_short(value)}" for name, value in record.get("metrics", {}).items()]
-    if (left := record.get("seconds_left")) is not None and not record.get("done"):
-        parts.append(f"{_clock(left)} left")
-    if (rate := record.get("examples_per_second")) is not None:
-        parts.append(f"{rate:,.0f} examples/s")
-    elif (rate := record.get("steps_per_second")) is not None:
-        parts.append(f"{rate:,.4g} steps/s")
-    if (waiting := record.get("waiting")) is not None:
-        parts.append(f"{waiting:.0%} waiting for input")
-    return parts
-
-
-def _short(value: float) -> str:
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.4f}"
-    return f"{value:.3g}"
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(math.ceil(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+            columns, lines = os.get_terminal_size(self._stream.fileno())
+            return columns or _DEFAULT_SIZE[0], lines or _DEFAULT_SIZE[1]
+        return _DEFAULT_SIZE

@@ -6,8 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stoker.any_python.forking import raise_on_sigterm
+from stoker.any_python.lines import did_you_mean
 from stoker.any_python.modules import stop_loading_here
 from stoker.artifacts import ArtifactMap
+from stoker.components.manual_node import ManualNode
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import names_in
 from stoker.dsl.partial_run import PartialRun
@@ -18,9 +21,10 @@ from stoker.launchers.processes import Processes
 from stoker.metadata.records import Execution
 from stoker.runner.console import Console
 from stoker.runner.earlier import find_earlier
-from stoker.runner.endings import end_briefly, make_stop
-from stoker.runner.steps import RunOptions, Steps, begin_run
-from stoker.training.stopping import raise_on_sigterm
+from stoker.runner.endings import end_briefly, is_raised_by_us, make_stop
+from stoker.runner.plan import RunOptions
+from stoker.runner.run import begin_run
+from stoker.runner.steps import Steps
 from stoker.views.table import readable_path
 
 
@@ -79,8 +83,9 @@ class LocalDagRunner:
                 run = _run(
                     pipeline, options, _interception.launcher or self._launcher or Processes()
                 )
-        except (StokerError, KeyboardInterrupt) as error:
-            end_briefly(error)
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, StokerError | KeyboardInterrupt) or is_raised_by_us(error):
+                end_briefly(error)
             raise
         _interception.runs.append(run)
         return run
@@ -173,7 +178,8 @@ def run_step(
         steps.rounds.published.update(before)
         for node_id in skipped:
             steps.rounds.skip_whole(node_id)
-        steps.run(node)
+        with _show(steps, node):
+            steps.run(node)
         *_, execution = steps.store.executions(run_id=steps.run_id)
     return execution, steps.rounds.published[node.id]
 
@@ -202,9 +208,18 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
 
 def _run_step(steps: Steps, node: Node) -> None:
     try:
-        steps.run(node)
-    except KeyboardInterrupt:
-        raise make_stop(node) from None
+        with _show(steps, node):
+            steps.run(node)
+    except KeyboardInterrupt as stop:
+        raise (stop if stop.args else make_stop(node)) from None
+
+
+def _show(steps: Steps, node: Node) -> contextlib.AbstractContextManager[None]:
+    """Show a step while it runs, unless it is a person at this terminal who does it."""
+    if isinstance(node, ManualNode):
+        return contextlib.nullcontext()
+    shares_terminal = getattr(steps.launcher, "SHARES_TERMINAL", False)
+    return steps.console.show_step(node.id, live=not shares_terminal)
 
 
 def _list_outputs(published: Mapping[str, ArtifactMap]) -> Iterator[str]:
@@ -223,12 +238,12 @@ def _check_names(pipeline: Pipeline, options: RunOptions) -> None:
     if unknown := sorted(set(options.parameters) - known):
         raise ValueError(
             f"The pipeline {pipeline.pipeline_name!r} has no runtime parameter {unknown[0]!r}; "
-            f"it has {', '.join(sorted(known)) or 'none'}."
+            f"it has {', '.join(sorted(known)) or 'none'}.{did_you_mean(unknown[0], known)}"
         )
     nodes = [node.id for node in pipeline.steps]
     for asked, what in ((options.force, "to force"), (options.done, "to be done")):
         if unknown := sorted(set(asked) - set(nodes)):
             raise ValueError(
                 f"The pipeline {pipeline.pipeline_name!r} has no step {unknown[0]!r} {what}; "
-                f"it has {', '.join(nodes)}."
+                f"it has {', '.join(nodes)}.{did_you_mean(unknown[0], nodes)}"
             )

@@ -16,7 +16,7 @@ from stoker.dsl.component import Node
 from stoker.errors import StepFailed, StoreError
 from stoker.metadata.masking import KnownSecrets
 from stoker.metadata.records import SKIPPED, EventType, ExecutionState
-from stoker.storage.manifest import Manifest, seal
+from stoker.storage.digests import Manifest, seal
 from stoker.storage.root import Root, manifest_file, output_dir
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class ExecutionRecorder:
         """Record that the step is not run."""
         why_not = self.secrets.mask(why_not)
         self.begin({}, {SKIPPED: why_not})
-        self.store.close_execution(self.id, ExecutionState.CANCELED, f"Not run: {why_not}.")
+        self.store.close_execution(self.id, ExecutionState.CANCELED, f"Skipped: {why_not}.")
 
     @contextlib.contextmanager
     def close_on_failure(self) -> Iterator[None]:

@@ -8,17 +8,14 @@ outputs are given again; else a launcher runs the Task, and the execution is pub
 import contextlib
 import functools
 import os
-import shlex
 import sys
-import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from stoker.any_python.flags import flags_of_this_program
 from stoker.any_python.notes import read_journals
-from stoker.any_python.streams import open_missing_streams
+from stoker.any_python.surroundings import flags_of_this_program
 from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.components.importer import Importer
 from stoker.components.manual_node import ManualNode
@@ -26,166 +23,50 @@ from stoker.components.resolver import Resolver
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.parameters import substitute
-from stoker.dsl.partial_run import Choice
 from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.placeholders import Absent, Facts, fill_in, placeholders_in
-from stoker.dsl.places import check_places
-from stoker.errors import BadData, StepFailed, StokerError
+from stoker.errors import BadData, StepFailed
 from stoker.launchers import Launcher
 from stoker.launchers.step_log import StepLog
-from stoker.metadata.masking import environment, find_secrets, mask_secrets
+from stoker.metadata.masking import find_secrets, mask_secrets
 from stoker.metadata.records import (
     NUM_STEPS,
-    RUN_STATE,
     SKIPPED,
     Execution,
     ExecutionState,
-    RunEnd,
 )
 from stoker.runner import cache
-from stoker.runner.before_work import check_before_work
+from stoker.runner.cache import Given, Notes
 from stoker.runner.console import Console
-from stoker.runner.damage import find_damage, refuse_damaged_inputs
-from stoker.runner.endings import fold_frames
-from stoker.runner.given import Given, Notes
-from stoker.runner.plan import StepPlan, import_paths, plan_step, plan_steps
-from stoker.runner.recorder import ExecutionRecorder, add_note_if_unrecorded
-from stoker.runner.rounds import Round, Rounds
-from stoker.storage.file_digests import FileDigests
+from stoker.runner.endings import (
+    find_point,
+    find_users_line,
+    fold_frames,
+    is_all_wanted,
+    make_stop,
+    shorten,
+    strip_colours,
+)
+from stoker.runner.inputs import (
+    Round,
+    Rounds,
+    copy_from_outside,
+    find_damage,
+    refuse_damaged_inputs,
+)
+from stoker.runner.plan import RunOptions, StepPlan, plan_step
+from stoker.runner.recorder import ExecutionRecorder
+from stoker.storage.digests import FileDigests
 from stoker.storage.files import remove_dir
-from stoker.storage.locks import hold_dir, hold_run_lock, is_locked
+from stoker.storage.locks import hold_dir, is_locked
 from stoker.storage.root import Root
-from stoker.storage.scratch import hold_scratch
 from stoker.task import Failure, Outcome, ProcessNeeds, Task
+from stoker.views.table import readable_path
 
 if TYPE_CHECKING:
     from stoker.metadata.store import Store
 
-_MOST_SHOWN = 20_000
-"""How many characters of an error are shown and recorded."""
 _OBSERVED = "observed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What is asked of a run, besides its pipeline."""
-
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """The values of the pipeline's RuntimeParameters."""
-    force: Collection[str] = ()
-    """The steps that run even if nothing changed."""
-    fresh: bool = False
-    """Whether resumable steps start from the beginning."""
-    done: Collection[str] = ()
-    """The ManualNodes whose work a person has done."""
-    choice: Choice | None = None
-    """The steps that are run, of a partial run; None for all of them."""
-
-    def count_steps(self, pipeline: Pipeline) -> int:
-        """How many steps the run has, those among them that give earlier outputs."""
-        choice = self.choice
-        return len(choice.run) + len(choice.reuse) if choice else len(pipeline.steps)
-
-
-@contextlib.contextmanager
-def begin_run(
-    pipeline: Pipeline,
-    options: RunOptions,
-    launcher: Launcher,
-    console: Console,
-    *,
-    alone: Node | None = None,
-) -> Iterator["Steps"]:
-    """A run that is recorded and holds its lock, for its steps to be run inside.
-
-    Where a step is to run `alone`, those before it have had runs of their own.
-    """
-    open_missing_streams()
-    given = dict(options.parameters)
-    chosen = options.choice.run if options.choice else pipeline.steps
-    steps_to_run = [step for step in pipeline.steps if step in chosen]
-    check_places(pipeline.pipeline_root, steps_to_run, given)
-    root = Root(os.path.abspath(fill_in(substitute(pipeline.pipeline_root, given), Facts())))
-    _check_writable(root, pipeline)
-    plans = plan_steps(steps_to_run, given)
-    check_before_work([alone] if alone else steps_to_run, plans)
-    config = pipeline.store_config(root.path)
-    if not (pipeline.enable_cache and config.exists()):
-        # First of all, since importing TensorFlow takes longer than all that comes before it.
-        launcher.prepare(dict.fromkeys(plan.needs for plan in plans.values()))
-    from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
-
-    with (
-        Store(config) as store,
-        hold_run_lock(root) as run_id,
-        hold_scratch(root, run_id) as temporary_dir,
-    ):
-        digest = FileDigests(root.digests_file)
-        if digest.set_aside:
-            console.step(f"{root.digests_file} is damaged: it is now {digest.set_aside}")
-        steps = Steps(
-            pipeline=pipeline,
-            options=options,
-            root=root,
-            run_id=run_id,
-            temporary_dir=temporary_dir,
-            store=store,
-            launcher=launcher,
-            console=console,
-            plans=plans,
-            import_paths=import_paths(),
-            digest=digest,
-            alone=alone is not None,
-            num_executions=1 if alone else options.count_steps(pipeline),
-        )
-        parameters = [plan.parameters for plan in plans.values()]
-        steps.keep_secret(environment(), sys.argv, given, parameters, pipeline.beam_pipeline_args)
-        steps.close_dead_runs()
-        store.begin_run(
-            pipeline.pipeline_name,
-            run_id,
-            properties={
-                "lock_file": root.run_lock(run_id),
-                "root": root.path,
-                NUM_STEPS: steps.num_executions,
-                RUN_STATE: "running",
-            },
-        )
-        with _record_end(steps):
-            yield steps
-
-
-@contextlib.contextmanager
-def _record_end(steps: "Steps") -> Iterator[None]:
-    """Record how a run ends; the store goes on calling one that is killed `running`."""
-    name, run_id = steps.pipeline.pipeline_name, steps.run_id
-    try:
-        yield
-    except BaseException as error:
-        end: RunEnd = "canceled" if isinstance(error, KeyboardInterrupt) else "failed"
-        with add_note_if_unrecorded(error):
-            steps.store.end_run(name, run_id, end)
-        raise
-    steps.store.end_run(name, run_id, "complete")
-
-
-def _check_writable(root: Root, pipeline: Pipeline) -> None:
-    for folder in root.list_shared_dirs([node.id for node in pipeline.steps]):
-        if os.stat(folder).st_uid != os.geteuid() and not os.access(folder, os.W_OK | os.X_OK):
-            raise StokerError(
-                f"Cannot write to {folder}, which is another user's. To share the pipeline root, "
-                f"let them say: chmod -R g+rwX {shlex.quote(root.path)}, and umask 002 before they "
-                "run a pipeline."
-            )
-    try:
-        os.makedirs(root.own_dir, exist_ok=True)
-        with tempfile.TemporaryFile(dir=root.own_dir) as file:
-            file.write(bytes(1 << 18))  # a store that finds no room says less clearly why
-    except OSError as error:
-        raise StokerError(
-            f"Cannot write to the pipeline root {root.path}: {error.strerror}. Choose another "
-            "pipeline_root, or make room and give yourself the right to write there."
-        ) from error
 
 
 @dataclass(kw_only=True)
@@ -201,14 +82,15 @@ class Steps:
     launcher: Launcher
     console: Console
     plans: Mapping[str, StepPlan]
-    import_paths: tuple[str, ...]
     digest: FileDigests
     alone: bool = False
-    num_executions: int = 0
+    num_steps: int = 1
+    num_executions: int = field(init=False)
     """How many there will be: more than steps, if those in loops run more than once."""
     rounds: Rounds = field(init=False)
 
     def __post_init__(self) -> None:
+        self.num_executions = self.num_steps
         self.rounds = Rounds(find_elsewhere=self._find_elsewhere)
 
     def keep_secret(self, *values: Any) -> None:
@@ -275,13 +157,13 @@ class Steps:
         try:
             inputs = self._read_inputs(node)
             if false := self._find_false(node, self._gather_facts(node, inputs)):
-                return f"its condition is false: {false}"
+                return f"condition {false} is false"
         except Absent as absent:
             return str(absent)
         for key, found in inputs.items():
             left_out = self.rounds.find_left_out(node.inputs[key])
             if left_out and not found and isinstance(node, BaseComponent) and node.needs_input(key):
-                return f"its {key!r} comes from {left_out}, which was not run"
+                return f"its input {key!r} comes from {left_out}, which was skipped"
         return ""
 
     def _find_false(self, node: Node, facts: Facts) -> str:
@@ -289,20 +171,19 @@ class Steps:
         try:
             return next((str(one) for one in node.conditions if not one.value_in(facts)), "")
         except (ValueError, TypeError) as error:
-            raise StepFailed(f"{node.id}: its condition cannot be judged: {error}") from error
+            raise StepFailed(f"{node.id}: its condition cannot be evaluated: {error}") from error
 
     def _find_left_out_asked(self, node: Node) -> str:
         makers = map(self.rounds.find_left_out, node.asked_channels)
-        return next((f"{maker} was not run" for maker in makers if maker), "")
+        return next((f"{maker} was skipped" for maker in makers if maker), "")
 
     def _skip(self, node: Node, why_not: str) -> None:
         self._make_recorder(node).skip(why_not)
         self.rounds.skip(node)
-        self._report(node, f"not run: {why_not}")
+        self._report(node, f"skipped: {why_not}")
 
     def _report(self, node: Node, text: str) -> None:
-        total = self.options.count_steps(self.pipeline)
-        position = "" if self.alone else f"[{len(self.rounds.published)}/{total}] "
+        position = "" if self.alone else f"[{len(self.rounds.published)}/{self.num_steps}] "
         self.console.step(f"{position}{node.id}{self.rounds.now.label} {text}")
 
     def _gather_facts(
@@ -373,7 +254,7 @@ class Steps:
             place = (number,) if node.loops else ()
             self.rounds.now = Round(loops=node.loops, place=place)
             if execution.standing == SKIPPED:
-                self._skip(node, f"it was not run in run {execution.run_id}")
+                self._skip(node, f"it was skipped in run {execution.run_id}")
                 continue
             why = {"cache_explanation": f"partial run: the outputs of execution {execution.id}"}
             with self._record(node, {}, why, how="taken from an earlier run") as record:
@@ -391,7 +272,7 @@ class Steps:
             one.id: why for one in every(found) if (why := find_damage(one, by_digest=True))
         }:
             for why in damaged.values():
-                self.console.step(f"{node.id}: passed over, because {why}")
+                self.console.step(f"{node.id}: skipping a damaged artifact: {why}")
             candidates = {
                 key: [one for one in many if one.id not in damaged]
                 for key, many in candidates.items()
@@ -399,7 +280,7 @@ class Steps:
             found = node.resolve(candidates, self.store)
         if not any(found.values()):
             wanted = " and ".join(channel.type_name for channel in node.inputs.values())
-            self.console.step(f"{node.id}: no {wanted} yet; the steps that want it go on without")
+            self.console.step(f"{node.id}: no {wanted} yet; steps that read it run without")
         with self._record(node, {}, mask_secrets(node.exec_properties)) as execution:
             execution.refer_to(found)
 
@@ -423,7 +304,7 @@ class Steps:
                 execution.reuse(self.store.outputs(decision.execution_id))
             return
         with self._hold_checkpoints(node, parts) as checkpoint_dir:
-            self._launch(node, plan, inputs, properties, checkpoint_dir)
+            self._launch(node, plan, inputs, properties, checkpoint_dir, why=decision.summary)
 
     def _complete_plan(self, node: BaseComponent, facts: Facts) -> StepPlan:
         """A step's plan, with the parameters and the file that other steps have made by now."""
@@ -434,13 +315,13 @@ class Steps:
         try:
             parameters = node.spec.values(dict(self.options.parameters), facts)
         except (Absent, TypeError, ValueError) as error:
-            raise StepFailed(f"{node.id}: a parameter has no value that fits: {error}") from error
+            raise StepFailed(f"{node.id}: a parameter cannot be filled in: {error}") from error
         self.keep_secret(parameters)
         return replace(plan_step(node, parameters), needs=plan.needs)
 
     def _decide(self, node: BaseComponent, parts: Mapping[str, str]) -> cache.Hit | cache.Miss:
         if not self.pipeline.enable_cache:
-            return cache.Miss("miss: Pipeline(enable_cache=False)")
+            return cache.Miss("miss: Pipeline(enable_cache=False)", is_expected=True)
         if node.id in self.options.force:
             return cache.Miss("miss: asked for with --force")
         decision = cache.decide(
@@ -469,7 +350,7 @@ class Steps:
     @functools.cached_property
     def _given(self) -> Given:
         """What there is to read besides, at the beginning: a step in this process may change it."""
-        return Given.to_this_program(self.root, self.digest)
+        return Given.to_this_program(self.root, self.digest, self.store.moved_roots)
 
     @contextlib.contextmanager
     def _hold_checkpoints(self, node: BaseComponent, parts: Mapping[str, str]) -> Iterator[str]:
@@ -494,7 +375,7 @@ class Steps:
         except (OSError, ValueError, TypeError):
             changes = [f"what it had read is damaged, in {observed}"]
         if changes:
-            self.console.step(f"{node.id} starts from the beginning: {'; '.join(changes)}")
+            self.console.step(f"{node.id}: starting from the beginning: {'; '.join(changes)}")
             remove_dir(checkpoint_dir, by_way_of=os.path.join(self._tmp_dir(node), "removed"))
             os.makedirs(checkpoint_dir)
 
@@ -505,10 +386,12 @@ class Steps:
         inputs: ArtifactMap,
         properties: Mapping[str, Any],
         checkpoint_dir: str,
+        *,
+        why: str,
     ) -> None:
         self.launcher.prepare(self._list_needs_from(node))
         self._report_process(node, plan.needs)
-        with self._record(node, inputs, properties, writes=True) as execution:
+        with self._record(node, inputs, properties, writes=True, why=why) as execution:
             refuse_damaged_inputs(node, inputs)
             facts = self._gather_facts(node, inputs, execution, checkpoint_dir)
             # The plan itself stays as it is: what waits for the execution is new in each.
@@ -534,6 +417,7 @@ class Steps:
             if before := properties["cache_parts"]:
                 after = cache.collect_parts(node, plan, inputs, self.digest)
                 edited = self._note_edits(node, before, after, observed)
+            self.console.event({"kind": "progress", "doing": "publishing its outputs"})
             execution.publish(outputs, {"observed": observed, **edited})
 
     def _note_edits(
@@ -549,7 +433,7 @@ class Steps:
     def _take_outputs(self, node: Node, task: Task, outcome: Outcome) -> dict[str, list[Artifact]]:
         """The outputs, with what the executor said about them; raises if it failed."""
         if outcome.canceled:
-            raise KeyboardInterrupt
+            raise make_stop(node, outcome.saved_step)
         if outcome.failure:
             raise self._tell_of(outcome.failure, node, task.log_file)
         result = {}
@@ -565,16 +449,34 @@ class Steps:
 
     def _tell_of(self, failure: Failure, node: Node, log_file: str) -> StepFailed:
         """The error to raise. The user's own traceback is shown first; the log has it as well."""
-        message, traceback = map(self.console.secrets.mask, (failure.message, failure.traceback))
+        message, traceback = (
+            strip_colours(self.console.secrets.mask(text))
+            for text in (failure.message, failure.traceback)
+        )
         whole = (traceback or message).rstrip()
         log = StepLog(log_file, self.console)
         log.write(f"{whole}\n".encode(errors="backslashreplace"))
         log.close()
         if traceback:
-            self.console.failure(_shorten(fold_frames(whole), log_file))
-            message = message.strip().partition("\n")[0]  # the rest of it has just been printed
-        text = f"{node.id} failed: {failure.kind}: {_shorten(message, log_file)}\n{failure.hint}"
-        return StepFailed(text.rstrip(), _shorten(traceback, log_file))
+            shown = whole if is_all_wanted() else fold_frames(whole)
+            self.console.failure(shorten(shown, log_file))
+            message = find_point(message)  # all of it has just been printed
+        lines = [
+            f"{node.id} failed: {failure.kind}: {shorten(message, log_file)}",
+            failure.hint,
+            find_users_line(traceback),
+            f"Log: {readable_path(log_file)}",
+            self._advise_after_failure(),
+        ]
+        return StepFailed("\n".join(filter(None, lines)), shorten(traceback, log_file))
+
+    def _advise_after_failure(self) -> str:
+        if self.alone:
+            return ""  # a notebook runs its cell again
+        again = "Correct it and run the same command again"
+        if self.pipeline.enable_cache:
+            return f"{again}: the steps before it are cached."
+        return f"{again}. With Pipeline(enable_cache=True), the steps before it are cached."
 
     def _make_task(
         self,
@@ -585,7 +487,7 @@ class Steps:
         checkpoint_dir: str,
     ) -> Task:
         beam_pipeline_args = node.beam_pipeline_args or self.pipeline.beam_pipeline_args
-        if placeholders_in(beam_pipeline_args):
+        if beam_pipeline_args and placeholders_in(beam_pipeline_args):
             known = replace(facts, parameters=node.spec.decode(plan.parameters))
             beam_pipeline_args = fill_in(beam_pipeline_args, known)
         return Task(
@@ -606,7 +508,7 @@ class Steps:
             columns_dir=self.root.columns_dir,
             log_file=self._choose_log_file(node, execution),
             beam_pipeline_args=tuple(beam_pipeline_args),
-            import_paths=self.import_paths,
+            import_paths=plan.import_paths,
             observed_dir=self._choose_observed_dir(node, plan, checkpoint_dir),
             given=self._given.values,
             not_users=tuple(self._given.not_users),
@@ -615,6 +517,7 @@ class Steps:
             needs=plan.needs,
             workers=node.workers,
             retries=node.retries,
+            timeout_seconds=node.timeout_seconds,
         )
 
     def _choose_observed_dir(self, node: BaseComponent, plan: StepPlan, checkpoint_dir: str) -> str:
@@ -634,9 +537,8 @@ class Steps:
 
     def _list_needs_from(self, node: Node) -> list[ProcessNeeds]:
         """What this step and those after it need."""
-        steps = self.pipeline.steps
-        rest = steps[steps.index(node) :]
-        return [self.plans[one.id].needs for one in rest if one.id in self.plans]
+        node_ids = list(self.plans)
+        return [self.plans[one].needs for one in node_ids[node_ids.index(node.id) :]]
 
     def _choose_log_file(self, node: BaseComponent, execution: ExecutionRecorder) -> str:
         """A log belongs to the output that keeps it; others are with the runner's own files."""
@@ -666,7 +568,7 @@ class Steps:
 
     def _find_elsewhere(self, channel: Channel) -> list[Artifact]:
         """What a channel holds that no step of this run fills: what it was given, or the store."""
-        given = [_copy_from_outside(artifact) for artifact in channel.get()]
+        given = [copy_from_outside(artifact) for artifact in channel.get()]
         return given or self._find_in_store(channel)
 
     def _find_in_store(self, channel: Channel, *, across_pipelines: bool = False) -> list[Artifact]:
@@ -699,6 +601,7 @@ class Steps:
         *,
         writes: bool = False,
         how: str = "done",
+        why: str = "",
     ) -> Iterator[ExecutionRecorder]:
         """Record an execution before it runs, and close it however it ends."""
         started = time.monotonic()
@@ -707,7 +610,8 @@ class Steps:
         with execution.close_on_failure():
             yield execution
         self.rounds.publish(node, execution.outputs)
-        self._report(node, f"{how} in {time.monotonic() - started:.2f} s")
+        took = f"{how} in {time.monotonic() - started:.2f} s"
+        self._report(node, f"{took}, because {why}" if why else took)
 
 
 def _drive(
@@ -718,19 +622,3 @@ def _drive(
         return node.DRIVER_CLASS.drive(parameters, outputs)
     except (BadData, ValueError) as error:
         raise StepFailed(f"{node.id} failed: {type(error).__name__}: {error}") from error
-
-
-def _copy_from_outside(artifact: Artifact) -> Artifact:
-    """A copy for this run; an id that the artifact has may be from another run's store."""
-    copied = type(artifact).from_dict({**artifact.to_dict(), "id": 0})
-    copied.uri = os.path.abspath(artifact.uri)
-    return copied
-
-
-def _shorten(text: str, log_file: str) -> str:
-    """The beginning and the end of a text that is too long to be read; the log has all of it."""
-    half = _MOST_SHOWN // 2
-    if len(text) <= _MOST_SHOWN:
-        return text
-    left_out = f"… {len(text) - 2 * half:,} characters, which are in {log_file} …"
-    return f"{text[:half]}\n{left_out}\n{text[-half:]}"

@@ -4,6 +4,7 @@
 tfx/        what is behind the names of `tfx` that Stoker itself does not need
 tfma/       tensorflow_model_analysis: configurations, results, views
 tfdv/       tensorflow_data_validation: statistics, schemas, anomalies
+tfx_bsl.py  tfx_bsl: the options of a DataAccessor
 on_path/    the packages themselves, which the wheel puts at the end of sys.path: an installed one
             comes first (docs/decisions/0005-stand-ins-on-the-path.md)
 provide.py  to be imported for its effect: TFMA is there, with the names that it lost

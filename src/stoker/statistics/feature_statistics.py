@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from tensorflow_metadata.proto.v0 import statistics_pb2
-from tfx_bsl.sketches import KmvSketch, MisraGriesSketch
 
 from stoker.errors import BadData
 from stoker.statistics.distribution import Distribution, Moments
 from stoker.statistics.semantic_domains import SemanticDomains
+from stoker.statistics.sketches import DistinctWords, FrequentWords
 
 _FeatureStats = statistics_pb2.FeatureNameStatistics
 _NOT_TEXT = "__BYTES_VALUE__"
@@ -226,13 +226,14 @@ class _Words:
         self._num_values = 0
         self._num_bytes = 0
         self._num_not_text = 0
-        self._different = KmvSketch(_NUM_WORDS)
+        self._different = DistinctWords(_NUM_WORDS)
         self._names = _Names(together=options.use_sketch_based_topk_uniques)
-        self._frequent, self._weighted = _sketch(num_words), _sketch(num_words)
+        self._frequent, self._weighted = FrequentWords(num_words), FrequentWords(num_words)
 
     def add(self, values: pa.Array, weights: np.ndarray | None) -> None:
         if not (pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)):
-            values = values.cast(pa.large_string()).cast(pa.large_binary())
+            values = values.cast(pa.large_string())
+        values = values.cast(pa.large_binary())
         encoded = values.dictionary_encode()
         words, indices = encoded.dictionary, np.asarray(encoded.indices)
         counts = np.bincount(indices)
@@ -241,17 +242,16 @@ class _Words:
         self._num_values += len(values)
         self._num_bytes += int(counts @ lengths)
         self._num_not_text += int(counts @ not_text)
-        self._different.AddValues(words)
+        self._different.add(words)
         shown = self._names.shorten(words, lengths > _MAX_LENGTH, not_text)
-        self._frequent.AddValues(shown, pa.array(counts, pa.float32()))
+        self._frequent.add(shown, counts)
         if weights is not None:
-            weights = np.bincount(indices, weights)
-            self._weighted.AddValues(shown, pa.array(weights, pa.float32()))
+            self._weighted.add(shown, np.bincount(indices, weights))
 
     def describe(
         self, stats: statistics_pb2.StringStatistics, options: StatisticsOptions, *, weighted: bool
     ) -> None:
-        stats.unique = self._different.Estimate()
+        stats.unique = self._different.estimate()
         stats.avg_length = self._num_bytes / self._num_values
         stats.invalid_utf8_count = self._num_not_text
         ranked = self._rank(self._frequent, options.frequency_threshold)
@@ -260,12 +260,13 @@ class _Words:
             ranked = self._rank(self._weighted, options.weighted_frequency_threshold)
             _describe_words(stats.weighted_string_stats, ranked, options)
 
-    def _rank(self, counted: MisraGriesSketch, least: float) -> list[tuple[str, float]]:
+    def _rank(self, counted: FrequentWords, least: float) -> list[tuple[str, float]]:
         """The names of words that are frequent enough, and their counts, the greatest first."""
-        words, counts = counted.Estimate().flatten()
-        pairs = zip(words.to_pylist(), counts.to_pylist(), strict=True)
+        words, counts = counted.estimate()
         return [
-            (self._names.find(word), count) for word, count in pairs if count and count >= least
+            (self._names.find(word), count)
+            for word, count in zip(words, counts.tolist(), strict=True)
+            if count and count >= least
         ]
 
 
@@ -306,11 +307,6 @@ class _Names:
             return self._long.get(counted_by, counted_by).decode()
         except UnicodeDecodeError:
             return _NOT_TEXT
-
-
-def _sketch(num_words: int) -> MisraGriesSketch:
-    later_first = MisraGriesSketch.OrderOnTie.ReverseLexicographical
-    return MisraGriesSketch(num_words, order_on_tie=later_first)
 
 
 def _not_text(words: pa.Array) -> np.ndarray:

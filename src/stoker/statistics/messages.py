@@ -48,6 +48,22 @@ def count_presence(common: statistics_pb2.CommonStatistics) -> tuple[float, floa
     return common.num_non_missing, common.num_missing
 
 
+def count_empty(common: statistics_pb2.CommonStatistics) -> tuple[float, bool]:
+    """How many examples have a feature and no value of it, and whether that is a count.
+
+    An empty cell of a CSV file is one of these. Where examples may have several values, only
+    quantiles of how many are known: if none of them is 0, it is the most that there may be.
+    """
+    if common.max_num_values <= 1:
+        return common.num_non_missing - common.tot_num_values, True
+    if common.min_num_values:
+        return 0, True
+    buckets = common.num_values_histogram.buckets
+    if empty := [bucket.sample_count for bucket in buckets if not bucket.high_value]:
+        return sum(empty), True
+    return sum(bucket.sample_count for bucket in buckets[:1]), False
+
+
 def read_message(path: str, kind: type[_Kind], what: str) -> _Kind:
     """The message in a file, which should hold `what`."""
     try:

@@ -17,7 +17,7 @@
 import glob
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 _VALUE = "value"
@@ -108,6 +108,30 @@ def output_dir(uri: str) -> str:
 def root_of(uri: str) -> Root:
     """The root that an output is below."""
     return Root(os.path.abspath(os.path.join(output_dir(uri), *[os.pardir] * 3)))
+
+
+def find_moved_root(root: str, store_file: str, store_file_now: str) -> str:
+    """Where a root lies that was moved or copied together with its store; itself if it was not.
+
+    `store_file` is where the store was; empty where that is not known: then it was in the root.
+    """
+    if store_file_now == store_file:
+        return root
+    folder = os.path.dirname(store_file_now)
+    if store_file:
+        way = os.path.relpath(root, os.path.dirname(store_file))
+        return os.path.normpath(os.path.join(folder, way))
+    is_moved = not os.path.isdir(root) and os.path.isdir(Root(folder).own_dir)
+    return folder if is_moved else root
+
+
+def move_path(path: str, moved_roots: Mapping[str, str]) -> str:
+    """Where a path lies that was in a root, by where that root is now; empty if it was in none."""
+    for before, now in moved_roots.items():
+        inside = os.path.join(before, "")
+        if path == before or path.startswith(inside):
+            return os.path.join(now, path[len(inside) :])
+    return ""
 
 
 def manifest_file(uri: str) -> str:

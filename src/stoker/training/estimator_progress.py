@@ -7,12 +7,15 @@ Where no Estimator was imported, nothing is changed. In a cluster, the chief and
 import contextlib
 import functools
 import inspect
+import math
 import time
 from collections.abc import Callable
 from typing import Any
 
+from stoker.any_python.progress import REPORT_SECONDS
 from stoker.patches.tensorflow_estimator import wrap_estimators
-from stoker.training.session import REPORT_SECONDS, Session, numbers
+from stoker.training.bad_loss import BadLoss, find_bad_loss
+from stoker.training.session import Session, numbers
 
 
 def watch_estimators(session: Session) -> contextlib.ExitStack:
@@ -46,6 +49,9 @@ def _watch_evaluate(evaluate: Callable[..., Any], session: Session) -> Callable[
         metrics = numbers(found)
         step = int(metrics.pop("global_step"))
         session.write(split="validation", step=step, epoch=None, metrics=metrics)
+        if bad := find_bad_loss(metrics):
+            place = "in an evaluation"
+            session.tell_bad_loss(BadLoss(name=bad[0], value=bad[1], step=step, place=place))
         session.report(
             {
                 "kind": "progress",
@@ -81,13 +87,15 @@ class _TrainHook:
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         self._loss = float(run_values.results)
-        if time.monotonic() >= self._next_report:
+        is_news = not math.isfinite(self._loss) and self._session.bad_loss is None
+        if is_news or time.monotonic() >= self._next_report:
             self._next_report = time.monotonic() + REPORT_SECONDS
             self._report(run_context.session)
 
     def end(self, session: Any) -> None:
         if self._loss is not None:
             self._report(session)
+            self._session.report_last_step()
 
     def _report(self, session: Any) -> None:
         self._session.log_step(int(session.run(self._global_step)), {"loss": self._loss})

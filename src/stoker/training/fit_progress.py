@@ -2,7 +2,8 @@
 """The progress of every `fit` of Keras 2 and Keras 3 in this process, measured by a callback.
 
 The callback looks at the clock before each step, and at the metrics only a few times a second, so
-that a model of thousands of steps a second trains as fast as without it.
+that a model of thousands of steps a second trains as fast as without it. Some batches become points
+of the curve: one a second, and more at the beginning, so that a short training has a curve too.
 """
 
 import contextlib
@@ -16,7 +17,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from stoker.any_python.layout import ROWS_FILE
+from stoker.any_python.progress import REPORT_SECONDS
 from stoker.patches.fit import add_callbacks
+from stoker.training.bad_loss import BadLoss, find_bad_loss
+from stoker.training.batch_values import BatchValues, Sums
+from stoker.training.fit_data import describe_batch, save_rows, take_rows
 from stoker.training.gpu import idle_gpu
 from stoker.training.input_wait import InputWait
 from stoker.training.resume.resumable_fit import (
@@ -24,11 +30,15 @@ from stoker.training.resume.resumable_fit import (
     FitCheckpoints,
     FitHadEnded,
     Place,
+    flatten_callbacks,
     resume_fit,
 )
-from stoker.training.session import REPORT_SECONDS, Session, numbers
+from stoker.training.session import Session, numbers, split_metrics
 
-_WRITE_SECONDS = 1.0
+_POINT_SECONDS = 1.0
+_STEPS_GROW_BY = 1.2
+"""From one point to the next, where a second has not passed."""
+_NUM_REMEMBERED = 1 << 16
 _WAIT_SECONDS = 0.5
 _NUM_MARKS = 8
 
@@ -53,33 +63,49 @@ def _watch(
     def fit_and_report(model: Any, *args: Any, **kwargs: Any) -> Any:
         call = signature.bind(model, *args, **kwargs)
         progress = _make_callback(keras, _FitProgress, session, call.arguments)
+        given = call.arguments.get("callbacks")
+        _leave_room(session, given)
         with resume_fit(session.checkpointer, version, model, call.arguments) as resumable:
             first = []
             if resumable:
+                progress.follows_passes = True
                 progress.go_on_from(resumable.place)
                 first = [_make_callback(keras, FitCheckpoints, resumable, progress.place)]
-            given = call.arguments.get("callbacks")
             callbacks = add_callbacks(keras, model, given, first=first, last=[progress])
-            _leave_room(session, callbacks)
             # Keras's own bar would be a second one; who asks for it still gets it.
             call.arguments = {"verbose": 0, **call.arguments, "callbacks": callbacks}
             if resumable and resumable.place:
                 call.arguments["initial_epoch"] = resumable.place.epoch
             try:
                 history = fit(*call.args, **call.kwargs)
+                if resumable:
+                    resumable.end(progress.place(0))
             except FitHadEnded:
-                return model.history
+                history = model.history
             finally:
                 progress.let_go()
-            if resumable:
-                resumable.end(progress.place(0))
+            _note_rows(session, call.arguments.get("x"))
             return history
 
     return fit_and_report
 
 
+def _note_rows(session: Session, data: Any) -> None:
+    """Leave a few rows of the first `fit` for the check of the model."""
+    folder, session.rows_dir = session.rows_dir, None
+    if not folder:
+        return
+    try:
+        if rows := take_rows(data):
+            save_rows(os.path.join(folder, ROWS_FILE), rows)
+    except Exception as error:  # data is made of anything, and no training fails because of a check
+        why = f"{type(error).__name__}: {error}".partition("\n")[0]
+        text = f"no rows of fit's data could be kept for the model check: {why}"
+        session.report({"kind": "note", "text": text})
+
+
 def _leave_room(session: Session, callbacks: Any) -> None:
-    for one in getattr(callbacks, "callbacks", callbacks):
+    for one in flatten_callbacks(callbacks):
         if session.log and type(one).__name__ == "TensorBoard":
             session.log.leave_room_for(str(one.log_dir))
 
@@ -87,7 +113,7 @@ def _leave_room(session: Session, callbacks: Any) -> None:
 def _make_callback(keras: Any, kind: type[Any], *arguments: Any) -> Any:
     # Keras 2 times the batch hooks of classes whose names it does not know, and complains about
     # them when batches are short; `Callback` is one that it knows.
-    return type("Callback", (kind, keras.callbacks.Callback), {})(*arguments)
+    return type("Callback", (kind, keras.callbacks.Callback), {"keras": keras})(*arguments)
 
 
 class _FitProgress:
@@ -97,6 +123,7 @@ class _FitProgress:
     done before the next batch, on the thread that trains.
     """
 
+    keras: Any
     model: Any
     params: dict[str, Any]
     async_safe = True  # Keras 3 need not wait for us after each batch
@@ -107,6 +134,9 @@ class _FitProgress:
         # when a callback is made.
         self._supports_tf_logs = True
         self._session = session
+        self._given = dict(given)
+        self.follows_passes = False
+        """Whether each epoch surely reads the pass over the data of its own number."""
         self._batch_size: int | None = given.get("batch_size")
         self._first_epoch: int = given.get("initial_epoch") or 0
         self._offset = session.last_step
@@ -115,9 +145,14 @@ class _FitProgress:
         self._epoch = self._first_epoch
         self._in_training = False
         self._ended: Iterator[int] = itertools.count()
-        self._logs: Any = None
+        self._recent: deque[tuple[int, Any]] = deque(maxlen=_NUM_REMEMBERED)
+        """What Keras told after the steps since the last look: the last of them, and its logs."""
+        self._values: BatchValues | None = None
+        self._before: Sums | None = None
+        """What the metrics had summed up before the step that becomes a point of the curve."""
         self._next_report = 0.0
-        self._next_write = 0.0
+        self._next_point = 0.0
+        self._next_step = 0.0
         self._first_mark: tuple[float, int] | None = None
         self._marks: deque[tuple[float, int]] = deque(maxlen=_NUM_MARKS)
         self._wait: InputWait | None = None
@@ -131,18 +166,25 @@ class _FitProgress:
         self._epoch = epoch
         self._in_training = True
         self._ended = itertools.count()
-        self._logs = None
+        self._recent.clear()
+        self._before = None
         self._marks.clear()
         self._wait = self._wait_mark = None
+        self._values = self._values or BatchValues(self.keras, self.model)
         self._look_at_iterator()
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
-        if time.perf_counter() >= self._next_report and batch and self._logs is not None:
+        now = time.perf_counter()
+        if self._before is not None:
+            self._end_point(batch)
+        if now >= self._next_report and batch and self._recent:
             self._sample(batch)
+        if now >= self._next_point or self._steps_before + batch >= self._next_step:
+            self._begin_point(batch)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         next(self._ended)
-        self._logs = logs
+        self._recent.append((batch + 1, logs))
 
     def on_test_begin(self, logs: Any = None) -> None:  # noqa: ARG002
         if self._in_training:
@@ -152,17 +194,16 @@ class _FitProgress:
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
         self._end_training_part()
         found = numbers(logs or {})
-        train = {name: value for name, value in found.items() if not name.startswith("val_")}
-        validation = {
-            name.removeprefix("val_"): value for name, value in found.items() if name not in train
-        }
-        self._write("train", self._steps_before, train)
-        if validation:
-            self._write("validation", self._steps_before, validation)
+        train, validation = split_metrics(found)
+        self._write("train", self._steps_before, train, series="train_epochs")
+        self._write("validation", self._steps_before, validation)
         if self._session.log:
             self._session.log.flush()
         self._measured["metrics"] = found
         self._report(self._steps_before, epoch_end=True)
+        if bad := find_bad_loss({name: found[name] for name in found if name not in train}):
+            place = f"in the validation after epoch {self._epoch + 1}"
+            self._tell_bad_loss(*bad, self._steps_before, place=place)
 
     def on_train_end(self, logs: Any = None) -> None:  # noqa: ARG002
         self._report(self._steps_before, done=True)
@@ -184,6 +225,7 @@ class _FitProgress:
             self._epoch, self._steps_before = place.epoch, place.steps_before
             self._steps_skipped = place.step
             self._session.last_step = max(self._session.last_step, place.last_step)
+            self._session.keep_before(self._offset + place.num_steps)
 
     # What it measures
 
@@ -193,16 +235,66 @@ class _FitProgress:
         self._next_report = now + REPORT_SECONDS
         self._first_mark = self._first_mark or (now, step)
         self._marks.append((now, step))
-        self._measured["metrics"] = metrics = numbers(self._logs)
+        self._measured["metrics"] = self._look_at_losses()
         self._measured["steps_per_second"] = _rate(self._marks[0], self._marks[-1])
-        if now >= self._next_write:
-            self._next_write = now + _WRITE_SECONDS
-            self._measured["examples_per_step"] = self._examples_per_step(batch)
-            self._write("train", step, metrics)
-            self._check_gpu()
         if self._wait_mark is None or now - self._wait_mark[0] >= _WAIT_SECONDS:
             self._measure_wait(now, step)
         self._report(step)
+
+    def _begin_point(self, batch: int) -> None:
+        """The step that begins after `batch` others becomes a point of the curve."""
+        assert self._values
+        self._before = self._values.read_sums(*self._last_told(batch))
+
+    def _end_point(self, batch: int) -> None:
+        """After `batch` steps of the epoch, write what the last one added to the metrics."""
+        assert self._values
+        assert self._before is not None
+        told, logs = self._last_told(batch)
+        after = self._values.read_sums(told, logs)
+        values = self._values.values_between(self._before, after, logs if told == batch else None)
+        step, self._before = self._steps_before + batch, None
+        self._next_point = time.perf_counter() + _POINT_SECONDS
+        self._next_step = step * _STEPS_GROW_BY
+        self._measured["examples_per_step"] = self._examples_per_step(after, batch)
+        self._write("train", step, values)
+        self._check_gpu()
+
+    def _last_told(self, batch: int) -> tuple[int, Any]:
+        """The number of steps that Keras told of last, and what it told."""
+        return self._recent[-1] if self._recent else (batch, None)
+
+    def _look_at_losses(self) -> dict[str, float]:
+        """The metrics of the epoch so far; if a loss among them is bad, find where that began."""
+        metrics = numbers(self._recent[-1][1])
+        if self._session.bad_loss is None and find_bad_loss(metrics):
+            # The mean of an epoch is bad from its first bad batch on.
+            for batch, logs in sorted(self._recent, key=lambda one: one[0]):
+                if bad := find_bad_loss(numbers(logs)):
+                    place = self._describe_batch(batch)
+                    step, num_steps = self._steps_before + batch, self._steps_per_call()
+                    self._tell_bad_loss(*bad, step, place=place, num_steps=num_steps)
+                    break
+        while len(self._recent) > 1:
+            self._recent.popleft()
+        return metrics
+
+    def _describe_batch(self, batch: int) -> str:
+        return describe_batch(
+            self._given,
+            epoch=self._epoch,
+            batch=batch,
+            steps_before=self._steps_before,
+            knows_pass=self.follows_passes,
+        )
+
+    def _tell_bad_loss(
+        self, name: str, value: float, step: int, *, place: str, num_steps: int = 1
+    ) -> None:
+        step += self._offset
+        self._session.tell_bad_loss(
+            BadLoss(name=name, value=value, step=step, num_steps=num_steps, place=place)
+        )
 
     def _measure_wait(self, now: float, step: int) -> None:
         if self._wait and self._wait_mark:
@@ -210,30 +302,29 @@ class _FitProgress:
             self._measured["waiting"] = self._wait.share(step - step_then, now - then)
         self._wait_mark = (now, step)
 
-    def _examples_per_step(self, batch: int) -> float | None:
-        """From the loss, which Keras averages over examples; a loss of the user's own counts 1.
+    def _examples_per_step(self, sums: Sums, batch: int) -> float | None:
+        """From the loss, which Keras averages over examples; a loss of the user's own counts 1."""
+        _, num_examples = sums.get("loss", (0.0, 0.0))
+        per_step = num_examples / batch if batch else 0.0
+        return per_step if per_step > 1.0 else self._batch_size
 
-        In a worker group, to read it is to wait for others, who do not look at the same moment.
-        """
-        if "TF_CONFIG" in os.environ:
-            return self._batch_size
-        for metric in self.model.metrics:
-            if metric.name == "loss" and hasattr(metric, "count"):
-                per_step = float(metric.count.numpy()) / batch
-                return per_step if per_step > 1.0 else self._batch_size
-        return self._batch_size
+    def _steps_per_call(self) -> int:
+        per_call = self.model.steps_per_execution  # a number with Keras 3, a variable with Keras 2
+        return int(getattr(per_call, "numpy", lambda: per_call)())
 
     def _end_training_part(self) -> None:
         """Once per epoch, before validation, count the steps that it had."""
         if not self._in_training:
             return
         self._in_training = False
-        per_call = self.model.steps_per_execution  # a number with Keras 3, a variable with Keras 2
-        num_steps = next(self._ended) * int(getattr(per_call, "numpy", lambda: per_call)())
+        num_steps = next(self._ended) * self._steps_per_call()
         num_steps, self._steps_skipped = num_steps + self._steps_skipped, 0
-        if num_steps and not self._marks:  # an epoch shorter than the time between two samples
-            self._measured["examples_per_step"] = self._examples_per_step(num_steps)
-        self._steps_before += min(num_steps, self.params.get("steps") or num_steps)
+        num_steps = min(num_steps, self.params.get("steps") or num_steps)
+        if self._before is not None and num_steps:
+            self._end_point(num_steps)
+        if self._recent:
+            self._measured["metrics"] = self._look_at_losses()
+        self._steps_before += num_steps
         if self._wait_mark:
             self._measure_wait(time.perf_counter(), self._steps_before)
 
@@ -265,9 +356,15 @@ class _FitProgress:
 
     # Where it goes
 
-    def _write(self, split: str, step: int, metrics: dict[str, float]) -> None:
+    def _write(
+        self, split: str, step: int, metrics: dict[str, float], *, series: str | None = None
+    ) -> None:
         self._session.write(
-            split=split, step=self._offset + step, epoch=self._epoch + 1, metrics=metrics
+            split=split,
+            step=self._offset + step,
+            epoch=self._epoch + 1,
+            metrics=metrics,
+            series=series,
         )
 
     def _report(self, step: int, **more: Any) -> None:

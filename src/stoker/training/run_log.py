@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metrics of a training on disk, readable by others while it runs.
 
-<model_run>/metrics.jsonl        one JSON object per line: time, step, epoch, split, metrics
-<model_run>/train/events…        the same for TensorBoard, one folder per split
-<model_run>/validation/events…
-<model_run>/stoker/<split>/      instead of these two, where a TensorBoard callback writes there
+<model_run>/metrics.jsonl            one MetricsRecord per line
+<model_run>/<series>/events…         the same for TensorBoard, one folder per series
+<model_run>/stoker/<series>/         instead of these, where a TensorBoard callback writes there
+<checkpoint_dir>/metrics.jsonl       a copy, which a training that resumes begins with
+
+The series of a `fit` are `train` (single batches), `train_epochs` (the mean of each epoch) and
+`validation`. What a loop of the user's own says, and an Estimator, is in `train` and `validation`.
 """
 
 import contextlib
-import json
 import math
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any
+from typing import IO
 
 from stoker.any_python.layout import METRICS_FILE
 from stoker.data.tfrecord import RecordWriter
+from stoker.storage.metrics_file import MetricsRecord, mark_resumed, read_metrics_file
 
 _FLUSH_SECONDS = 0.5
 
@@ -28,36 +31,77 @@ class RunLog:
     Where that fails, `warn` is told once: a training does not end because a disk is full.
     """
 
-    def __init__(self, folder: str, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: str, warn: Callable[[str], None], kept_in: str | None = None
+    ) -> None:
+        """Write to `folder`; `kept_in` is another one, which outlives this attempt to train."""
         self._folder = folder
         self._warn = warn
         self._is_whole = True
         self._events_folder = folder
+        self._kept_in = kept_in
+        self._resumed_after = -1
         self._lines: IO[str] | None = None
+        self._kept: IO[str] | None = None
         self._events: dict[str, _EventFile] = {}
         self._flushed = -math.inf
 
     def write(
-        self, *, split: str, step: int, epoch: int | None, metrics: Mapping[str, float]
+        self,
+        *,
+        split: str,
+        step: int,
+        epoch: int | None,
+        metrics: Mapping[str, float],
+        series: str | None = None,
     ) -> None:
         """Append the metrics of one step; readers see it within half a second of the next one."""
+        record = MetricsRecord(
+            time=time.time(),
+            step=step,
+            epoch=epoch,
+            split=split,
+            series=series or split,
+            metrics=metrics,
+        )
         with self._tolerate():
-            self._write(split, step, epoch, metrics)
+            self._append(record)
+            self._keep(record)
             if time.monotonic() - self._flushed > _FLUSH_SECONDS:
                 self.flush()
 
-    def _write(
-        self, split: str, step: int, epoch: int | None, metrics: Mapping[str, float]
-    ) -> None:
-        now = time.time()
+    def keep_before(self, step: int) -> None:
+        """Take over what earlier attempts wrote, up to the step that the training goes on from."""
+        if not self._kept_in:
+            return
+        with self._tolerate():
+            for record in read_metrics_file(os.path.join(self._kept_in, METRICS_FILE)):
+                if self._resumed_after < record.step <= step:
+                    self._append(record)
+            self.flush()
+        self._resumed_after = step
+
+    def _append(self, record: MetricsRecord) -> None:
         if self._lines is None:
             os.makedirs(self._folder, exist_ok=True)
             path = os.path.join(self._folder, METRICS_FILE)
             self._lines = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close
-        record = {"time": round(now, 3), "step": step, "epoch": epoch, "split": split}
-        values = {name: _spell(value) for name, value in metrics.items()}
-        self._lines.write(json.dumps({**record, "metrics": values}) + "\n")
-        self._event_file(split).write_scalars(now, step, metrics)
+        self._lines.write(record.to_json() + "\n")
+        self._event_file(record.series).write_scalars(record.time, record.step, record.metrics)
+
+    def _keep(self, record: MetricsRecord) -> None:
+        """Copy a record to where the next attempt finds it.
+
+        By lines, so that a process that is killed leaves all that was before its last checkpoint.
+        """
+        if not self._kept_in:
+            return
+        if self._kept is None:
+            os.makedirs(self._kept_in, exist_ok=True)
+            path = os.path.join(self._kept_in, METRICS_FILE)
+            self._kept = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115 - as above
+            self._kept.write(f"\n{mark_resumed(self._resumed_after)}\n")
+        self._kept.write(record.to_json() + "\n")
 
     def flush(self) -> None:
         """Let readers see everything that was written."""
@@ -79,10 +123,10 @@ class RunLog:
 
     def close(self) -> None:
         """Close every file."""
-        with self._tolerate():
-            if self._lines:
-                self._lines.close()
-        self._lines = None
+        for file in filter(None, (self._lines, self._kept)):
+            with self._tolerate():
+                file.close()
+        self._lines = self._kept = None
         self._close_events()
 
     def _close_events(self) -> None:
@@ -101,10 +145,10 @@ class RunLog:
                 why = error.strerror if isinstance(error, OSError) else error
                 self._warn(f"not all metrics could be written to {self._folder}: {why}")
 
-    def _event_file(self, split: str) -> "_EventFile":
-        if split not in self._events:
-            self._events[split] = _EventFile(os.path.join(self._events_folder, split))
-        return self._events[split]
+    def _event_file(self, series: str) -> "_EventFile":
+        if series not in self._events:
+            self._events[series] = _EventFile(os.path.join(self._events_folder, series))
+        return self._events[series]
 
 
 class _EventFile(RecordWriter):
@@ -133,12 +177,3 @@ class _EventFile(RecordWriter):
 
     def close(self) -> None:
         self._file.close()
-
-
-def _spell(value: float) -> Any:
-    """Numbers that JSON cannot say, as the words that protobuf's JSON uses for them."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return value

@@ -16,8 +16,9 @@ import pyarrow as pa
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.coders.example_coder import ExamplesToRecordBatchDecoder
 
+from stoker.any_python.progress import report_batches
 from stoker.data.column_file import BLOCK_ROWS, conform
-from stoker.data.columns import Columns, read_columns
+from stoker.data.columns import Columns, find_num_rows, read_columns
 from stoker.data.decode import decode
 from stoker.data.encode import encode
 from stoker.data.input_files import matching_files
@@ -41,12 +42,25 @@ class _Batch:
 
 
 def read_share(
-    folders: Sequence[str], schema: schema_pb2.Schema, share: int, num_shares: int
+    folders: Sequence[str],
+    schema: schema_pb2.Schema,
+    share: int,
+    num_shares: int,
+    *,
+    doing: str = "reading",
 ) -> Iterator[pa.RecordBatch]:
     """Every `num_shares`-th batch of the examples in some folders; the others are not decoded."""
-    for path in _files(folders):
-        for batch in _batches(path, schema, share, num_shares):
-            yield batch.decode_batch()
+    files = _files(folders)
+    batches = (
+        batch.decode_batch()
+        for path in files
+        for batch in _batches(path, schema, share, num_shares)
+    )
+    if share:
+        return batches
+    # The first process reports for all: they are about as far as it is.
+    total = find_num_rows(files)
+    return report_batches(batches, doing, total=total, processes=num_shares)
 
 
 def read_sample(

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a user's module imports, read from its text before any process is started for it.
 
-Nothing is run or imported here, not even the parent package of a module.
+Nothing is run or imported here, not even the parent package of a module. Of installed packages the
+versions are looked up too.
 """
 
 import ast
+import functools
 import importlib
+import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -13,9 +16,10 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 
 from stoker.any_python.modules import is_installed, package_of
-from stoker.storage.file_digests import read_stamp
+from stoker.storage.digests import read_stamp
 
 _OURS = frozenset({"stoker", "tfx"})
 _STANDARD = sys.stdlib_module_names | {"__main__"}
@@ -23,6 +27,20 @@ _STANDARD = sys.stdlib_module_names | {"__main__"}
 ImportStatement = ast.Import | ast.ImportFrom
 Stamps = Mapping[str, str]
 """What the stat of files and folders says of their last change."""
+PIP_NAMES = {
+    "PIL": "pillow",
+    "absl": "absl-py",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    os.path.join("google", "protobuf"): "protobuf",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+"""What is not called as the module in it; of others it is looked up, which takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +55,10 @@ class ModuleImports:
     """The outermost names of what is neither installed nor among the user's own files."""
     trees: Mapping[str, ast.Module]
     """The parsed files by path, in the order of import; one that does not parse is left out."""
+
+
+_scans: dict[tuple[str, ...], tuple[ModuleImports, Stamps]] = {}
+"""What was found, by the file and the places searched; good until a file or folder changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +81,6 @@ def scan(module_file: str | os.PathLike[str], import_paths: Sequence[str] = ()) 
         scanner = _Scanner(key[0], import_paths)
         known = _scans[key] = scanner.scan(), scanner.stamps
     return known[0]
-
-
-_scans: dict[tuple[str, ...], tuple[ModuleImports, Stamps]] = {}
-"""What was found, by the file and the places searched; good until a file or folder changes."""
 
 
 def find_module(dotted_name: str, import_paths: Sequence[str] = ()) -> str | None:
@@ -232,3 +250,51 @@ def _file_of(spec: ModuleSpec) -> str | None:
 
 def _places(spec: ModuleSpec) -> list[str]:
     return [_file_of(spec) or "", *(spec.submodule_search_locations or ())]
+
+
+def find_package_versions(module_file: str, import_paths: Sequence[str] = ()) -> dict[str, str]:
+    """The packages that a module and its neighbours import, by name, each with its version."""
+    modules = scan(module_file, import_paths).third_party
+    found = {}
+    for module in dict.fromkeys(_find_package(name) for name in modules):
+        folder = _find_folder(module, (*import_paths,))
+        if folder:
+            found[module.replace(os.sep, ".")] = _find_version(module, folder)
+    return found
+
+
+def _find_package(dotted_name: str) -> str:
+    """The path of a package below the folder that it is installed in."""
+    parts = dotted_name.split(".")
+    return os.path.join(*parts[:2]) if parts[0] == "google" else parts[0]
+
+
+@functools.cache
+def _find_folder(module: str, import_paths: tuple[str, ...]) -> str | None:
+    """Where a package is installed."""
+    name = module.partition(os.sep)[0]
+    spec = PathFinder.find_spec(name, [*import_paths])
+    places = [*(spec.submodule_search_locations or ()), spec.origin] if spec else []
+    return next((os.path.dirname(str(place)) for place in places if place), None)
+
+
+@functools.cache
+def _find_version(module: str, folder: str) -> str:
+    """The version of the distribution that a package is from; where there is none, its age."""
+    name = PIP_NAMES.get(module, module)
+    found = [*importlib.metadata.distributions(name=name, path=[folder])]
+    for distribution in found or _search(module, folder):
+        return distribution.version
+    place = os.path.join(folder, module)
+    places = (os.path.join(place, "__init__.py"), f"{place}.py", place)
+    return next((f"of {os.stat(one).st_mtime_ns}" for one in places if os.path.exists(one)), "")
+
+
+def _search(module: str, folder: str) -> list[importlib.metadata.Distribution]:
+    """The distributions in a folder among whose files a package is."""
+    lines = [f"\n{module}{end}".encode() for end in ("/", ".py,", ".cpython-")]
+    return [
+        importlib.metadata.Distribution.at(record.parent)
+        for record in Path(folder).glob("*.dist-info/RECORD")
+        if any(line in content for content in [b"\n" + record.read_bytes()] for line in lines)
+    ]

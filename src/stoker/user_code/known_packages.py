@@ -6,7 +6,7 @@ To add one: a line in KNOWN. `stoker check` says it, and so does a step that fai
 
 from dataclasses import dataclass
 
-from stoker.user_code.packages import PIP_NAMES
+from stoker.user_code.imports import PIP_NAMES
 
 RUN_HERE = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
 """What to do instead of running it on another orchestrator."""
@@ -39,7 +39,7 @@ class KnownPackage:
 
 KNOWN = {
     "airflow": KnownPackage(advice=RUN_HERE),
-    "apache_beam": KnownPackage(pip="apache-beam"),
+    "apache_beam": KnownPackage(pip="'stoker[transform]'"),
     "fairness_indicators": KnownPackage(
         pip="--no-deps fairness-indicators",
         advice="Evaluator(fairness_indicator_thresholds=[…]) needs no such package.",
@@ -55,6 +55,7 @@ KNOWN = {
     ),
     "tensorflow_datasets": KnownPackage(pip="tensorflow-datasets"),
     "tensorflow_decision_forests": KnownPackage(environment="tf-2.15"),
+    "tensorflow_estimator": KnownPackage(pip="'stoker[estimator]'"),
     "tensorflow_hub": KnownPackage(pip="tensorflow-hub"),
     "tensorflow_probability": KnownPackage(pip="tensorflow-probability"),
     "tensorflow_ranking": KnownPackage(
@@ -62,9 +63,11 @@ KNOWN = {
     ),
     "tensorflow_recommenders": KnownPackage(pip="tensorflow-recommenders"),
     "tensorflow_text": KnownPackage(pip="tensorflow-text"),
+    "tensorflow_transform": KnownPackage(pip="'stoker[transform]'"),
     "tfx_addons": KnownPackage(
         pip="--no-deps tfx-addons", advice="With its dependencies comes TFX itself, over Stoker's."
     ),
+    "tfx_bsl": KnownPackage(pip="'stoker[transform]'"),
     "witwidget": KnownPackage(
         advice="Look at slices with tfma.view.render_slicing_metrics instead of the What-If Tool."
     ),

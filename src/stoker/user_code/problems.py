@@ -27,9 +27,18 @@ def find_problems(
         text = file.read()
     tree = imports.trees[os.path.abspath(module_file)]
     found = [*_find_missing_imports(module_file, text, tree, imports)]
-    if functions and not _DYNAMIC_NAMES.search(text):
-        found += _find_missing_function(module_file, text, tree, functions)
-    return found
+    return [*found, *_find_missing_function(module_file, text, tree, functions)]
+
+
+def find_missing_function(module_file: str, functions: Sequence[str]) -> list[str]:
+    """That a module has none of `functions`; one that cannot be read says nothing."""
+    with open(module_file, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return []
+    return [*_find_missing_function(module_file, text, tree, functions)]
 
 
 def _find_syntax_errors(imports: ModuleImports) -> Iterator[str]:
@@ -76,6 +85,8 @@ def _list_outermost(statement: ImportStatement) -> list[str]:
 def _find_missing_function(
     path: str, text: str, tree: ast.Module, functions: Sequence[str]
 ) -> Iterator[str]:
+    if _DYNAMIC_NAMES.search(text) or not functions:
+        return
     if not any(re.search(rf"\b{name}\b", text) for name in functions):
         wanted = " or ".join(functions)
         defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]

@@ -16,11 +16,19 @@ from stoker.statistics.anomalies import describe_anomalies, read_anomalies
 from stoker.statistics.compute import read_statistics
 from stoker.statistics.data_schema import read_schema
 from stoker.statistics.drift import equal_width_histogram
-from stoker.statistics.messages import Statistics, Stats, count_examples, features_of
+from stoker.statistics.messages import (
+    Statistics,
+    Stats,
+    count_empty,
+    count_examples,
+    features_of,
+)
 from stoker.views.table import CELL_WIDTH, Table, readable_number, shorten
 
 _NUM_VALUES = 5
 _NUM_WORDS = 3
+_FACTS = ("mean", "std dev", "zeros", "range", "values")
+"""What the statistics table says of a feature that has values."""
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -154,7 +162,7 @@ def _interval(domain: schema_pb2.IntDomain | schema_pb2.FloatDomain) -> str:
 def _statistics_table(split: str, statistics: Statistics) -> Table:
     return Table(
         title=f"{split}: {count_examples(statistics)} examples",
-        columns=("feature", "type", "missing", "mean", "std dev", "zeros", "range", "values"),
+        columns=("feature", "type", "missing", "empty", *_FACTS),
         rows=[_statistics_row(*pair) for pair in features_of(statistics)],
     )
 
@@ -162,9 +170,9 @@ def _statistics_table(split: str, statistics: Statistics) -> Table:
 def _statistics_row(name: str, stats: Stats) -> tuple[str, ...]:
     kind = stats.WhichOneof("stats")
     common = getattr(stats, kind).common_stats
-    begin = name, Stats.Type.Name(stats.type), _share(common.num_missing, common)
+    begin = name, Stats.Type.Name(stats.type), *describe_absence(common)
     if not common.tot_num_values:
-        return *begin, "", "", "", "", ""
+        return *begin, *[""] * len(_FACTS)
     if kind == "num_stats":
         numbers = stats.num_stats
         moments = readable_number(numbers.mean), readable_number(numbers.std_dev)
@@ -175,8 +183,14 @@ def _statistics_row(name: str, stats: Stats) -> tuple[str, ...]:
     return *begin, "", "", "", f"{stats.string_stats.unique} different", shorten(words)
 
 
-def _share(count: int, common: statistics_pb2.CommonStatistics) -> str:
-    return f"{count / (common.num_missing + common.num_non_missing):.1%}" if count else "0"
+def describe_absence(common: statistics_pb2.CommonStatistics) -> tuple[str, str]:
+    """The share of examples that lack a feature, and of those that have it without a value."""
+    num_examples = common.num_missing + common.num_non_missing or 1
+    num_empty, is_exact = count_empty(common)
+    shares = [
+        f"{count / num_examples:.1%}" if count else "0" for count in (common.num_missing, num_empty)
+    ]
+    return shares[0], shares[1] if is_exact else f"up to {shares[1]}"
 
 
 def _bars(stats: Stats) -> str:
@@ -193,7 +207,7 @@ def _bars(stats: Stats) -> str:
 
 def _anomalies_table(split: str, folder: str) -> Table:
     rows = describe_anomalies(read_anomalies(only_file(folder)))
-    counts = {0: "as the schema says", 1: "1 anomaly"}
+    counts = {0: "no anomalies", 1: "1 anomaly"}
     return Table(
         title=f"{split}: {counts.get(len(rows), f'{len(rows)} anomalies')}",
         columns=("feature", "anomaly", "description"),

@@ -13,6 +13,7 @@ from stoker.artifacts import Artifact, ValueArtifact
 from stoker.dsl.proto.evaluation_pb2 import ValidationResult
 from stoker.evaluation.results import read_metrics, read_validation
 from stoker.evaluation.summary import failures, metrics_table
+from stoker.storage.metrics_file import read_metrics_file
 from stoker.views.data_tables import Detail
 from stoker.views.table import Table, one_line, readable_number, readable_size, shorten
 
@@ -23,9 +24,9 @@ SIGNATURES = "signatures"
 VERDICTS = {True: "blessed", False: "not blessed", None: "no verdict"}
 
 Curves: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[int, float]]]]
-"""Metrics by name, then by split: pairs of a step and a value."""
+"""Metrics by name, then by series: pairs of a step and a value."""
 
-CURVE_COLUMNS = ("steps", "first", "last", "lowest", "highest")
+CURVE_COLUMNS = ("points", "last step", "first", "last", "lowest", "highest")
 _FORMAT_COLUMNS = (
     *("format", "size", "original size", "difference", "allowed"),
     *("one call", "original call", "run in"),
@@ -39,7 +40,7 @@ def signatures_tables(model: Artifact, _: Detail) -> list[Table]:
         (name, *(_tensors(signature, key) for key in ("inputs", "outputs")))
         for name, signature in signatures.items()
     ]
-    columns = ("signature", "takes", "gives")
+    columns = ("signature", "inputs", "outputs")
     return [Table(title="signatures", columns=columns, rows=rows)] if signatures else []
 
 
@@ -137,29 +138,27 @@ def _show_value(value: Any) -> str:
 
 def read_curves(folder: str) -> Curves:
     """How the metrics of a training went; none where it was not watched."""
-    path = Path(folder, METRICS_FILE)
     curves: dict[str, dict[str, list[tuple[int, float]]]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        record = json.loads(line)
-        for name, value in record["metrics"].items():
-            points = curves.setdefault(name, {}).setdefault(record["split"], [])
-            points.append((record["step"], float(value)))
+    for record in read_metrics_file(Path(folder, METRICS_FILE)):
+        for name, value in record.metrics.items():
+            points = curves.setdefault(name, {}).setdefault(record.series, [])
+            points.append((record.step, value))
     return curves
 
 
 def curves_tables(artifact: Artifact, _: Detail) -> list[Table]:
     """Where each metric began, where it ended, and its extremes."""
     rows = [
-        (name, split, *summarize_curve(points))
-        for name, splits in read_curves(artifact.uri).items()
-        for split, points in splits.items()
+        (name, series, *summarize_curve(points))
+        for name, by_series in read_curves(artifact.uri).items()
+        for series, points in by_series.items()
     ]
-    return [Table(columns=("metric", "split", *CURVE_COLUMNS), rows=rows)] if rows else []
+    return [Table(columns=("metric", "series", *CURVE_COLUMNS), rows=rows)] if rows else []
 
 
 def summarize_curve(points: Sequence[tuple[int, float]]) -> tuple[str, ...]:
-    """The last step, then the first value, the last one, the lowest and the highest."""
+    """How many points, the last step; the first value, the last, the lowest, the highest."""
     values = [value for _, value in points]
     finite = [value for value in values if math.isfinite(value)] or values
     found = (values[0], values[-1], min(finite), max(finite))
-    return f"{points[-1][0]:,}", *map(readable_number, found)
+    return f"{len(points):,}", f"{points[-1][0]:,}", *map(readable_number, found)

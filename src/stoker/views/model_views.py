@@ -47,21 +47,20 @@ def model_view(model: Artifact) -> str:
 
 
 def training_view(artifact: Artifact) -> str:
-    """A card for each metric, with the splits in one chart; its files."""
+    """A card for each metric, with its series in one chart; its files."""
     curves = read_curves(artifact.uri)
     if not curves:
         return facts_view(artifact) + files_view(artifact)
-    splits = list(dict.fromkeys(split for by_split in curves.values() for split in by_split))
-    colours = assign_colours(splits)
+    names = list(dict.fromkeys(series for by_series in curves.values() for series in by_series))
+    colours = assign_colours(names)
     drawn = []
-    for name, by_split in curves.items():
+    for name, by_series in curves.items():
         rows = [
-            (key(split, colours), *summarize_curve(points)) for split, points in by_split.items()
+            (key(series, colours), *summarize_curve(points)) for series, points in by_series.items()
         ]
         table = Table(columns=("", *CURVE_COLUMNS), rows=rows)
-        drawn.append(card(name, "", curves_chart(by_split, colours), table))
-    names = legend({split: split for split in splits}, colours)
-    return names + cards(drawn) + files_view(artifact)
+        drawn.append(card(name, "", curves_chart(by_series, colours), table))
+    return legend({name: name for name in names}, colours) + cards(drawn) + files_view(artifact)
 
 
 def evaluation_view(artifact: Artifact) -> str:

@@ -3,13 +3,11 @@
 
 from collections.abc import Mapping
 
-from tensorflow_metadata.proto.v0 import statistics_pb2
-
 from stoker.artifacts import ExampleStatistics
 from stoker.statistics.drift import equal_width_histogram, words_of
 from stoker.statistics.messages import Statistics, Stats, count_examples, features_of
 from stoker.views.charts import histogram_chart, words_chart
-from stoker.views.data_tables import read_split_statistics
+from stoker.views.data_tables import describe_absence, read_split_statistics
 from stoker.views.markup import assign_colours, card, cards, key, legend
 from stoker.views.table import Table, shorten
 
@@ -53,7 +51,7 @@ def _card(name: str, by_split: Mapping[str, Stats], colours: Mapping[str, str]) 
             split: equal_width_histogram(stats, weighted=False) for split, stats in by_split.items()
         }
         chart = histogram_chart(histograms, colours)
-        columns = ["", "missing", "zeros", "mean", "std dev", "min", "median", "max"]
+        columns = ["", "missing", "empty", "zeros", "mean", "std dev", "min", "median", "max"]
         facts = [_number_facts(stats) for stats in by_split.values()]
         if any(histogram.num_nan for histogram in histograms.values()):
             columns.append("NaN")
@@ -62,7 +60,7 @@ def _card(name: str, by_split: Mapping[str, Stats], colours: Mapping[str, str]) 
     else:
         shares = {split: _word_shares(stats) for split, stats in by_split.items()}
         chart = words_chart(shares, colours)
-        columns = ["", "missing", "different", "most frequent", "average length"]
+        columns = ["", "missing", "empty", "different", "most frequent", "average length"]
         facts = [_word_facts(stats) for stats in by_split.values()]
     rows = [(key(split, colours), *row) for split, row in zip(by_split, facts, strict=True)]
     return card(name, kind, chart, Table(columns=columns, rows=rows))
@@ -77,10 +75,10 @@ def _number_facts(stats: Stats) -> tuple[str, ...]:
     numbers = stats.num_stats
     num_values = numbers.common_stats.tot_num_values
     if not num_values:
-        return _missing(numbers.common_stats), *[""] * 6
+        return *describe_absence(numbers.common_stats), *[""] * 6
     zeros = f"{numbers.num_zeros / num_values:.1%}"
     found = (numbers.mean, numbers.std_dev, numbers.min, numbers.median, numbers.max)
-    return _missing(numbers.common_stats), zeros, *map(_shorten_number, found)
+    return *describe_absence(numbers.common_stats), zeros, *map(_shorten_number, found)
 
 
 def _shorten_number(number: float) -> str:
@@ -93,7 +91,7 @@ def _word_facts(stats: Stats) -> tuple[str, ...]:
     words = stats.string_stats
     top = "".join(shorten(one.value, _TOP_WIDTH) for one in words.top_values[:1])
     length = f"{words.avg_length:.3g} bytes"
-    return _missing(words.common_stats), f"{words.unique:,}", top, length
+    return *describe_absence(words.common_stats), f"{words.unique:,}", top, length
 
 
 def _describe_kind(stats: Stats) -> str:
@@ -104,7 +102,3 @@ def _describe_kind(stats: Stats) -> str:
     if not common.num_non_missing or low == high == 1:
         return kind
     return f"{kind}, {low if low == high else f'{low} to {high}'} values each"
-
-
-def _missing(common: statistics_pb2.CommonStatistics) -> str:
-    return f"{common.num_missing / (common.num_missing + common.num_non_missing or 1):.1%}"

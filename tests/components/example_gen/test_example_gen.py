@@ -343,6 +343,7 @@ def test_splits_that_cannot_be_are_refused_when_declared():
         CsvExampleGen("data", output_config=hashed)
 
 
+@pytest.mark.slow
 def test_declaring_data_steps_loads_nothing_heavy():
     code = (
         "import sys, stoker.data\n"

@@ -14,10 +14,10 @@ from stoker.components.importer import Importer
 from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.transform.component import Transform
 from stoker.dsl import InputArtifact, OutputArtifact, Pipeline, component
-from stoker.errors import StepFailed
+from stoker.errors import BadPipeline, StepFailed
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
-from stoker.storage.manifest import describe
+from stoker.storage.digests import describe
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
@@ -63,11 +63,11 @@ def test_a_new_span_is_read_and_an_old_one_is_not_read_again(tmp_path):
         outputs, why = run(tmp_path / "root", CsvExampleGen(str(tmp_path / "in"), given, {}))
         return outputs["CsvExampleGen"]["examples"][0].span, why["CsvExampleGen"]
 
-    with pytest.raises(StepFailed, match="No file of a span matches"):
+    with pytest.raises(BadPipeline, match="No file of a span matches"):
         go()
     write(3)
     assert go()[0] == 3
-    assert go() == (3, "hit: nothing changed since execution 2")
+    assert go() == (3, "hit: nothing changed since execution 1")
     write(10)
     span, why = go()
     assert span == 10

@@ -7,6 +7,8 @@ from hashlib import sha256
 
 import apache_beam as beam
 import pytest
+from apache_beam import typehints
+from apache_beam.typehints.trivial_inference import infer_return_type
 from tfx.components.example_gen import base_example_gen_executor, utils
 from tfx.components.example_gen.base_example_gen_executor import BaseExampleGenExecutor
 from tfx.components.example_gen.component import FileBasedExampleGen, QueryBasedExampleGen
@@ -191,6 +193,13 @@ def test_what_is_no_example_is_named(folder, run):
 
     with pytest.raises(TypeError, match=r"gave dict: \{'a': 1\}.*beam\.Map\(dict_to_example\)"):
         run(own(folder, output_config={}), Executor)
+
+
+def test_beam_does_not_take_for_a_dict_what_dict_to_example_gives():
+    def make(line):
+        return utils.dict_to_example({"number": int(line)})
+
+    assert infer_return_type(make, [str]) is typehints.Any
 
 
 def test_an_executor_that_reads_nothing_is_told_what_to_define(folder, run):

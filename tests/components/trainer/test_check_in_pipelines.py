@@ -1,5 +1,7 @@
 """The model check where it counts: between a real run_fn and the store."""
 
+import re
+
 import pytest
 
 from stoker.artifacts import Examples, State
@@ -109,3 +111,55 @@ def test_what_was_not_called_is_a_line_of_the_run_and_of_its_log(tmp_path, capfd
         "serving_default works on made-up values, since the examples have no feature"
         in (model.custom_properties["model_check"])
     )
+
+
+MODULE_WITH_FIT = """
+IMPORT
+import tensorflow as tf
+from tfx_bsl.public import tfxio
+
+def run_fn(fn_args):
+    options = tfxio.TensorFlowDatasetOptions(batch_size=4, num_epochs=1, shuffle=SHUFFLE)
+    data = fn_args.data_accessor.tf_dataset_factory(fn_args.train_files, options)
+
+    def stack(features):
+        a = tf.cast(features["a"], tf.float32) / 10.0
+        bad = tf.constant([BAD], tf.int64)
+        a = tf.where(tf.reduce_any(features["a"] == bad, 1, True), float("nan"), a)
+        return tf.concat([a, a], 1), a
+
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(data.map(stack), epochs=2)
+    model.export(fn_args.serving_model_dir)
+"""
+KERAS = {2: "import tf_keras as keras", 3: "import keras"}
+
+
+def code_with_fit(keras, *, bad=-1, shuffle=False):
+    code = MODULE_WITH_FIT.replace("IMPORT", KERAS[keras])
+    return code.replace("BAD", str(bad)).replace("SHUFFLE", str(shuffle))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keras", [2, 3])
+def test_a_model_of_inputs_without_names_is_called_with_rows_that_fit_was_given(tmp_path, keras):
+    model = run(tmp_path, "", code_with_fit(keras), check="required")
+    assert "works on rows that fit was given" in model.custom_properties["model_check"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keras", [2, 3])
+def test_a_training_that_stops_on_nan_names_step_and_rows_and_publishes_nothing(
+    tmp_path, keras, capfd
+):
+    code = code_with_fit(keras, bad="*range(20, 30)")
+    with pytest.raises(StepFailed, match=r"TrainingDiverged.*stopped: loss is NaN for the first"):
+        run(tmp_path, "", code, stop_on_nan=True)
+    told = capfd.readouterr().err
+    assert re.search(
+        r"Trainer: warning: loss is NaN .* at step \d \(epoch 1, batch \d; rows \d", told
+    )
+    root = str(tmp_path / "root")
+    with Store(Pipeline("checked", root).store_config(root)) as store:
+        assert store.artifacts(type_name="Model") == []

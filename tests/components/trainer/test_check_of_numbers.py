@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """No model that holds or answers NaN passes the model check unseen."""
 
+import numpy as np
 import pytest
 
 from stoker.any_python.launcher_link import set_sink
+from stoker.any_python.layout import ROWS_FILE
 from stoker.artifacts import Model
 from stoker.components.trainer.before_publishing import ModelCheck
 from stoker.errors import ModelRejected
+from stoker.training.fit_data import save_rows
 
 pytestmark = pytest.mark.tf
 
@@ -15,14 +18,20 @@ NAN, INF = float("nan"), float("inf")
 
 @pytest.fixture
 def check(tmp_path):
-    """Checks a model beside no examples at all; its note, and what is told to the user."""
+    """Checks a model beside no examples at all; its note, and what is told to the user.
 
-    def run():
+    `rows` are what a `fit` was given.
+    """
+
+    def run(rows=None, **properties):
         model, told = Model(), []
         model.uri = str(tmp_path)
-        set_sink(lambda record: told.append(record["text"]))
+        context = ModelCheck.Context(tmp_dir=str(tmp_path / "tmp"))
+        if rows is not None:
+            save_rows(f"{context.get_tmp_path()}/{ROWS_FILE}", rows)
+        set_sink(lambda record: told.append(record["text"]) if "text" in record else None)
         try:
-            ModelCheck().Do({"examples": []}, {"model": [model]}, {})
+            ModelCheck(context).Do({"examples": []}, {"model": [model]}, properties)
         finally:
             set_sink(None)
         return model.get_string_custom_property("model_check"), told
@@ -191,3 +200,56 @@ def test_a_model_without_signatures_is_told(check, save):
     _, (told,) = check()
 
     assert told == "the model check: The SavedModel loads; it was not called: it has no signatures."
+
+
+@pytest.mark.parametrize("name", ["x", "0", "anything"])
+def test_a_signature_that_no_examples_fit_is_called_with_rows_that_fit_was_given(check, save, name):
+    import tensorflow as tf
+
+    # It takes none but the numbers that it was trained on, as a model of codes does.
+    save(serving_default=lambda x: tf.debugging.check_numerics(1.0 / tf.maximum(x - 700, 0), ""))
+
+    _, (told,) = check()
+    assert "could not be judged by made-up values" in told
+
+    note, told = check({name: np.array([[701], [702]]), "label": np.array([b"a", b"b"], object)})
+    assert note.startswith("serving_default works on rows that fit was given, since")
+    assert told == []
+
+
+def test_nothing_but_nan_for_rows_that_fit_was_given_is_rejected(check, save):
+    import tensorflow as tf
+
+    save(serving_default=lambda x: tf.where(x > 700.0, NAN, x))
+
+    assert check()[1] == []
+    with pytest.raises(ModelRejected, match="no finite number for rows that fit was given"):
+        check({"x": np.array([701.0, 702.0])})
+    assert check({"x": np.array([NAN, 702.0])})[1] == []  # NaN in, NaN out: no one's fault
+
+
+def test_a_check_that_is_required_fails_where_the_model_was_not_seen_to_work(check, save):
+    import tensorflow as tf
+
+    save(serving_default=lambda x: tf.debugging.check_numerics(x * INF, "only for those who know"))
+    assert len(check()[1]) == 1
+    with pytest.raises(ModelRejected, match=r"(?s)not seen to work: serving_default.*check=True"):
+        check(check="required")
+
+
+def test_a_check_that_is_required_asks_nothing_of_signatures_that_do_not_decide(check, save):
+    save(serving_default=lambda x: x, other=lambda x: x * NAN)
+
+    _, (told,) = check(check="required")
+    assert told.startswith("the model check: other gives no finite number")
+
+
+@pytest.mark.parametrize("is_saved_model", [True, False])
+def test_a_check_that_is_required_needs_something_to_call(check, save, tmp_path, is_saved_model):
+    if not is_saved_model:
+        (tmp_path / "Format-Serving").mkdir()
+        (tmp_path / "Format-Serving" / "model.pkl").write_text("no SavedModel")
+    else:
+        save()
+    with pytest.raises(ModelRejected, match="not seen to work"):
+        check(check="required")

@@ -65,12 +65,26 @@ def test_a_model_without_any_file_is_refused(check, tmp_path):
         ({"rewrite": ["tflite"]}, ["ModelCheck", "Rewrite"]),
         ({"rewrite": ["tflite"], "check": False}, ["Rewrite"]),
         ({"check": False}, []),
+        ({"check": "required"}, ["ModelCheck"]),
     ],
 )
 def test_a_trainer_says_what_sees_its_model_before_it_is_published(given, names):
     trainer = Trainer(module_file="module.py", examples=Channel(type=Examples), **given)
 
     assert [check.partition(":")[2] for check in trainer.checks] == names
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"check": "always"}, "True, False or \"required\", got 'always'"),
+        ({"stop_on_nan": True, "watch": False}, "stop_on_nan or watch=False, not both"),
+        ({"stop_on_nan": True, "python": "python3.8"}, "stop_on_nan or python=…, not both"),
+    ],
+)
+def test_a_trainer_refuses_what_it_could_not_keep(given, why):
+    with pytest.raises(ValueError, match=why):
+        Trainer(module_file="module.py", examples=Channel(type=Examples), **given)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ ALL = frozenset(["*"])
 NONE: frozenset[str] = frozenset()
 
 _OF_THE_PIPELINE_FILE = {
-    *("factor", "ORACLE_COMPONENT", "ITEM", "UPDATED", "APPENDED", "ATTRIBUTE", "SETATTR"),
+    *("ORACLE_COMPONENT", "ITEM", "UPDATED", "APPENDED", "ATTRIBUTE", "SETATTR"),
     *("GLOBALS", "HELPER", "EXECUTOR"),
 }
 _OF_ALL_STEPS = {"DATA", "PREPROCESSING"}
@@ -48,6 +48,8 @@ class SetNumber:
     def may_rerun(self) -> frozenset[str]:
         if self.name in _OF_ALL_STEPS:
             return ALL
+        if self.name == "factor":  # of `summarize`, and on the command line, which the module reads
+            return _OWN_STEPS | _TRAINING
         return _OWN_STEPS if self.name in _OF_THE_PIPELINE_FILE else _TRAINING
 
 

@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         if progress.chains:
             print(f"Goes on after {progress.num_kills} kills, in {folder}.", flush=True)
-        soak, until = Soak(folder, options.seed, progress), time.monotonic() + options.seconds
+        soak = Soak(folder, options.seed, progress, options.chain)
+        until = time.monotonic() + options.seconds
         while progress.num_kills < options.kills and time.monotonic() < until:
             soak.run_next(rows)
     print(format_table(progress.chains))
@@ -47,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="kill_matrix", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument(
+        "--chain", type=int, nargs=2, default=[4, 7], help="least and most kills before a run ends"
+    )
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after the chain then")
     parser.add_argument("--seed", type=int, default=15)
     parser.add_argument("--folder", default="/tmp/soak", help="for roots, and how far it is")
@@ -59,8 +63,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 class Soak:
     """Chain after chain, each with random numbers of its own: a soak can stop between any two."""
 
-    def __init__(self, folder: Path, seed: int, progress: Progress) -> None:
-        self._folder, self._seed, self._progress = folder, seed, progress
+    def __init__(self, folder: Path, seed: int, progress: Progress, chain: tuple[int, int]) -> None:
+        self._folder, self._seed, self._progress, self._chain = folder, seed, progress, chain
         self._first = len(progress.chains)  # roots of an earlier start may have a run at work
         self._references: dict[str, Reference] = {}
 
@@ -75,7 +79,7 @@ class Soak:
             victim=row.victim,
             root=root,
             salt=str(number),
-            num_kills=chance.randint(4, 7),
+            num_kills=chance.randint(*self._chain),
         )
         chain = run_chain(plan, reference, chance)
         if chain.lost or chain.wrong:

@@ -21,7 +21,7 @@ from kill_matrix.victims import Victim, kill, list_marked, mark_environment, wai
 _KILLED = Path(__file__).parent / "killed"
 _PATIENCE_SECONDS = 600  # on a machine that has a lot else to do
 _DYING_SECONDS = 30
-_RESUMED = re.compile(r"goes on from|is not done again|are not run again")
+_RESUMED = re.compile(r"resuming|skipping fit|are not run again")
 _CACHED = re.compile(r"\] \S+ cached in ")
 
 

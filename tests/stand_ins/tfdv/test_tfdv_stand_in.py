@@ -149,6 +149,7 @@ def test_names_of_older_editions_work(trips):
     assert [one.path.step[0] for one in dataset.features] == ["fare"]
 
 
+@pytest.mark.slow
 def test_an_installed_TFDV_comes_first(tmp_path):
     package = tmp_path / "tensorflow_data_validation"
     package.mkdir()

@@ -29,6 +29,13 @@ def start(root, parallel):
     return process
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, kept_fork_servers):
+    """What a search finds that nobody kills."""
+    folder = tmp_path_factory.mktemp("whole")
+    return results(run(folder, kept_fork_servers, box(folder, arguments={"max_trials": 7})))
+
+
 def kill_the_runner(process, root):
     process.kill()
 
@@ -43,7 +50,7 @@ def kill_the_step(process, root):
     ids=["runner", "runner, parallel", "step"],
 )
 def test_finished_trials_are_not_run_again_and_the_result_is_the_same(
-    tmp_path, launcher, kill, parallel, capfd
+    tmp_path, launcher, whole, kill, parallel, capfd
 ):
     process = start(tmp_path, parallel)
     finished = logged(tmp_path, "ended")
@@ -51,7 +58,6 @@ def test_finished_trials_are_not_run_again_and_the_result_is_the_same(
     process.communicate(timeout=30)
 
     ended = run(tmp_path, launcher, slow_box(tmp_path, parallel))
-    whole = run(tmp_path / "whole", launcher, box(tmp_path / "whole", arguments={"max_trials": 7}))
 
     assert len(finished) == 4 - parallel
     assert "are not run again" in capfd.readouterr().err
@@ -59,7 +65,7 @@ def test_finished_trials_are_not_run_again_and_the_result_is_the_same(
     assert sorted(set(started)) == trials
     assert [one for one in finished if started.count(one) > 1] == []
     assert sorted(logged(tmp_path, "ended")) == trials  # each once
-    assert results(ended) == results(whole)
+    assert results(ended) == whole
 
 
 def test_a_fresh_run_starts_at_the_first_trial(tmp_path, launcher, capfd):

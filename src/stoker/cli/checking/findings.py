@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stoker.any_python.names import is_remote
+from stoker.any_python.layout import is_remote
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
+from stoker.cli.checking.steps import StepReader
 from stoker.user_code.imports import is_importable
 from stoker.user_code.known_packages import RUN_HERE, find_package
 
@@ -79,7 +80,16 @@ _PINNED_HERE = frozenset(
 _FILES = ("module_file", "schema_file")
 _FOLDERS = ("data_root", "input_base")
 _PLACES = (*_FILES, *_FOLDERS, "base_directory", "pipeline_root", "source_uri")
-_FILES_BY_POSITION = ("csv_input", "external_input", "parquet_input", "tfrecord_input")
+_BY_POSITION = {
+    **dict.fromkeys(
+        ("ExampleGen", "csv_input", "external_input", "parquet_input", "tfrecord_input"),
+        (0, "input_base"),
+    ),
+    "ImportSchemaGen": (0, "schema_file"),
+    "Importer": (0, "source_uri"),
+    "Pipeline": (1, "pipeline_root"),
+}
+"""The places that calls take without a name: at which position, and what they are."""
 
 
 def check_source(source: Source) -> list[Finding]:
@@ -124,6 +134,7 @@ class _Checker:
         self._source = source
         self._names = Names()
         self._paths = KnownPaths(tree, source.path)
+        self._steps = StepReader(tree, source, self._paths)
         self._installs = self._read_installs()
 
     def read(self, tree: ast.Module) -> None:
@@ -169,6 +180,10 @@ class _Checker:
         with self._noting(call.lineno, reach):
             self._names.check_use(call)
         self._read_paths(call, reach)
+        for message in self._steps.find_problems(call):
+            self._add(State.NEEDS, call.lineno, message, reach)
+        for message in self._steps.find_doubts(call):
+            self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=True)
 
     def _check_installed(self, module: str, line: int, reach: _Reach) -> None:
         top = module.partition(".")[0]
@@ -195,8 +210,11 @@ class _Checker:
             if keyword.arg and keyword.arg.endswith(_PLACES):
                 self._check_place(keyword.value, reach, keyword.arg)
         name = getattr(call.func, "id", getattr(call.func, "attr", ""))
-        if name in _FILES_BY_POSITION and call.args:
-            self._check_place(call.args[0], reach, "input_base")
+        kind = "ExampleGen" if name.endswith("ExampleGen") else name
+        if kind in _BY_POSITION:
+            position, argument = _BY_POSITION[kind]
+            for value in call.args[position : position + 1]:
+                self._check_place(value, reach, argument)
 
     def _check_place(self, node: ast.expr, reach: _Reach, argument: str) -> None:
         path = self._paths.find(node)

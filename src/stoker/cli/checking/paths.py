@@ -17,6 +17,7 @@ class KnownPaths:
         self._path = os.path.abspath(path)
         self._values: dict[str, ast.expr] = {}
         given: Counter[str] = Counter()
+        passed = _find_passed(tree)
         for node in ast.walk(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -25,6 +26,13 @@ class KnownPaths:
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                     self._values[name] = value
                     given[name] += 1
+                case ast.arg(arg=name) if name in passed:
+                    match passed[name]:
+                        case ast.Name(id=same) if same == name:
+                            pass  # what it is called there, too
+                        case value:
+                            self._values[name] = value
+                            given[name] += 1
                 case ast.arg(arg=name):
                     given[name] += 2  # what a function is given, only its caller knows
         self._values = {name: value for name, value in self._values.items() if given[name] == 1}
@@ -61,7 +69,7 @@ class KnownPaths:
         name = function.attr if isinstance(function, ast.Attribute) else ""
         name = function.id if isinstance(function, ast.Name) else name
         if name in _HERE:
-            return os.getcwd()
+            return os.curdir  # wherever the program will be started
         if name in ("join", "Path", "PurePath") and arguments:
             return self._join(os.sep, arguments, depth)
         if name == "dirname" and arguments:
@@ -73,6 +81,8 @@ class KnownPaths:
 
     def _find_folder(self, node: ast.expr, depth: int) -> str | None:
         found = self._find(node, depth + 1)
+        if found == os.curdir:
+            return os.pardir
         return None if found is None else os.path.dirname(found)
 
     def _join(self, between: str, parts: list[ast.expr], depth: int) -> str | None:
@@ -80,4 +90,20 @@ class KnownPaths:
         known = [text for text in found if text is not None]
         if len(known) < len(found):
             return None
-        return os.path.join(*known) if between else "".join(known)
+        if not between:
+            return "".join(known)
+        return os.path.join(*known).removeprefix(os.path.join(os.curdir, ""))
+
+
+def _find_passed(tree: ast.Module) -> dict[str, ast.expr]:
+    """What the functions are given that the file calls in one place, by the names of arguments."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    found: dict[str, ast.expr] = {}
+    for function in functions:
+        of_it = [call for call in calls if getattr(call.func, "id", "") == function.name]
+        if len(of_it) == 1:
+            names = [argument.arg for argument in function.args.args]
+            found |= dict(zip(names, of_it[0].args, strict=False))
+            found |= {one.arg: one.value for one in of_it[0].keywords if one.arg}
+    return found

@@ -11,7 +11,7 @@ import shutil
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from stoker.any_python.names import check_file_name
+from stoker.any_python.layout import check_file_name
 from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
 from stoker.metadata.config import sqlite_metadata_connection_config

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import click
 
-from stoker.any_python.names import check_file_name
+from stoker.any_python.layout import check_file_name
 from stoker.cli.printing import print_line
 from stoker.cli.tfx_command.options import option, takes_name
 

@@ -9,7 +9,7 @@ To add an input format:
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from stoker import dsl
@@ -171,15 +171,32 @@ class FileBasedExampleGen(dsl.BaseComponent):
 
     def external_files(self, parameters: dict[str, Any]) -> list[str]:
         """Every file that the input patterns match; none if that is an error, which `Do` tells."""
+        with contextlib.suppress(BadData, ValueError):
+            found = self._find_files(parameters).values()
+            return list(dict.fromkeys(file for files in found for file in files))
+        return []
+
+    def find_problems(self, parameters: dict[str, Any]) -> Iterator[dsl.Problem]:
+        """That a pattern matches no file."""
+        try:
+            found = self._find_files(parameters)
+        except (BadData, ValueError) as error:
+            yield dsl.Problem(text=str(error))
+            return
+        for pattern, files in found.items():
+            if not files:
+                text = f"No file matches {pattern!r}. Check input_base and the pattern."
+                yield dsl.Problem(text=text)
+
+    def _find_files(self, parameters: dict[str, Any]) -> dict[str, list[str]]:
+        """The files of each input split, by its pattern."""
         from stoker.data.input_files import find_files
 
         base = parameters["input_base"]
         given = dsl.parse_message(parameters["input_config"], example_gen_pb2.Input())
-        with contextlib.suppress(BadData, ValueError):
-            chosen = choose(base, given.splits, parse_range(parameters.get("range_config")))
-            found = [find_files(below(base, pattern)) for pattern in chosen.patterns.values()]
-            return list(dict.fromkeys(file for files in found for file in files))
-        return []
+        chosen = choose(base, given.splits, parse_range(parameters.get("range_config")))
+        patterns = [below(base, pattern) for pattern in chosen.patterns.values()]
+        return {pattern: find_files(pattern) for pattern in patterns}
 
 
 class _FormatExampleGen(FileBasedExampleGen):
@@ -226,6 +243,15 @@ class CsvExampleGen(_FormatExampleGen):
     TYPE_NAME: ClassVar = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
     PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.csv")
     PATTERNS: ClassVar = ("*.csv",)
+
+    def find_features(self, parameters: dict[str, Any]) -> frozenset[str] | None:
+        """The names in the header."""
+        from stoker.data.csv_header import read_header
+
+        with contextlib.suppress(BadData, ValueError):
+            if files := self.external_files(parameters):
+                return frozenset(read_header(files[0]))
+        return None
 
 
 class ImportExampleGen(FileBasedExampleGen):

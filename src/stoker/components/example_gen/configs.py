@@ -6,7 +6,7 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from stoker.any_python.names import check_file_name
+from stoker.any_python.layout import check_file_name
 from stoker.dsl.executor import parse_message
 from stoker.dsl.proto.example_gen_pb2 import Input, Output
 from stoker.dsl.proto.range_config_pb2 import RangeConfig

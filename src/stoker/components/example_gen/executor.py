@@ -15,17 +15,19 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from stoker import dsl
-from stoker.any_python.launcher_link import report
+from stoker.any_python.launcher_link import report, report_doing
+from stoker.any_python.progress import Progress
 from stoker.artifacts import Examples
 from stoker.components.example_gen.beam_executor import BaseExampleGenExecutor, describe_records
 from stoker.components.example_gen.configs import name_output_splits, parse_configs
 from stoker.components.example_gen.spans import below
 from stoker.data import csv
 from stoker.data.arrow_features import as_features
+from stoker.data.decode import decode_batch
 from stoker.data.encode import Nulls, as_array, each, encode, encode_feature
-from stoker.data.input_files import matching_files
+from stoker.data.input_files import estimate_lines, matching_files
 from stoker.data.shards import Block, write_splits
-from stoker.data.tfrecord import read_record_blocks
+from stoker.data.tfrecord import estimate_records, read_record_blocks
 from stoker.dsl.proto import example_gen_pb2
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
@@ -66,7 +68,14 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
 
     def write(self, source: Source, split_dirs: list[str], hash_buckets: list[int]) -> None:
         """Write the examples of a source to splits."""
-        write_splits(self.blocks(source), split_dirs, hash_buckets)
+        total = self.estimate_rows(source)
+        progress = Progress("reading", unit="rows", total=total, is_about=True)
+        blocks = (partial(_make_and_count, make, progress) for make in self.blocks(source))
+        write_splits(blocks, split_dirs, hash_buckets)
+
+    def estimate_rows(self, source: Source) -> int | None:  # noqa: ARG002
+        """About how many rows there are, where that can be told without reading them all."""
+        return None
 
     def read(self, source: Source) -> Iterator[bytes]:
         """The serialized examples of a source, one by one."""
@@ -112,10 +121,19 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
         )
 
 
+def _make_and_count(make: Callable[[], Block], progress: Progress) -> Block:
+    block = make()
+    progress.advance(len(block.records))
+    return block
+
+
 class CsvExecutor(ColumnsExecutor):
     """CSV rows to tf.Examples."""
 
     _look: Callable[[Sequence[str]], csv.CsvLayout] = staticmethod(csv.guess)
+
+    def estimate_rows(self, source: Source) -> int | None:  # noqa: D102
+        return estimate_lines(source.places)
 
     def blocks(self, source: Source) -> Blocks:  # noqa: D102
         files = source.places
@@ -131,6 +149,7 @@ class CsvExecutor(ColumnsExecutor):
         try:
             super().write(*args)
         except csv.Surprise:
+            report_doing("looking at all rows")
             self._look = csv.scan
             super().write(*args)
 
@@ -158,6 +177,11 @@ class ParquetExecutor(ColumnsExecutor):
 
         yield from encode_rows(read_rows(source.places), source.key_feature)
 
+    def estimate_rows(self, source: Source) -> int | None:  # noqa: D102
+        from stoker.data.parquet import count_rows
+
+        return count_rows(source.places)
+
 
 class AvroExecutor(ColumnsExecutor):
     """Rows of Avro files to tf.Examples."""
@@ -178,6 +202,9 @@ class JsonExecutor(ColumnsExecutor):
         for path, lines in read_lines(source.places):
             columns = partial(columns_of, lines, kinds)
             yield partial(_encode, columns, path, source.key_feature, "unset")
+
+    def estimate_rows(self, source: Source) -> int | None:  # noqa: D102
+        return estimate_lines(source.places)
 
 
 def encode_rows(rows: Iterator[tuple[str, pa.RecordBatch]], key_feature: str) -> Blocks:
@@ -224,21 +251,22 @@ class ImportExecutor(ColumnsExecutor):
                 yield partial(make, path, number, records, key_feature)
                 number += len(records)
 
+    def estimate_rows(self, source: Source) -> int | None:  # noqa: D102
+        return estimate_records(source.places)
+
 
 def _keep(path: str, number: int, records: list[bytes], key_feature: str) -> Block:  # noqa: ARG001
     return Block(records=as_array(records), columns=None, keys=lambda: records)
 
 
 def _import(path: str, number: int, records: list[bytes], key_feature: str) -> Block:
-    """Examples with their columns; what tfx_bsl cannot decode has none, and may be wrong."""
-    from tfx_bsl.coders.example_coder import ExamplesToRecordBatchDecoder
-
+    """Examples with their columns; what cannot be decoded has none, and may be wrong."""
     for index, record in enumerate(records):
         if field := _find_other_field(record):
             raise BadData(f"{path}, record {number + index}: {_describe_other(field)}")
     try:
-        columns = ExamplesToRecordBatchDecoder().DecodeBatch(records)
-    except RuntimeError:
+        columns = decode_batch(records)
+    except BadData:
         columns = None
 
     def keys() -> list[bytes]:

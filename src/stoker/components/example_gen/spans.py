@@ -146,9 +146,9 @@ def _check_one_span(range_config: RangeConfig) -> None:
             wrong = "neither a static range nor a rolling range"
     if wrong:
         raise ValueError(
-            f"An ExampleGen reads one span, but range_config is {wrong}. Give a static range that "
-            "starts and ends with the same span, or a rolling range with num_spans=1 alone. To "
-            "train on several spans, use a Resolver with SpanRangeStrategy."
+            f"An ExampleGen reads one span, but range_config is {wrong}. Give a static range of "
+            "one span, or a rolling range with num_spans=1. For several spans, use a Resolver with "
+            "SpanRangeStrategy."
         )
 
 

@@ -17,8 +17,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stoker import dsl
-from stoker.any_python.launcher_link import report
-from stoker.any_python.layout import eval_model_dir, serving_model_dir, serving_model_path
+from stoker.any_python.launcher_link import report, report_doing
+from stoker.any_python.layout import (
+    ROWS_FILE,
+    eval_model_dir,
+    serving_model_dir,
+    serving_model_path,
+)
 from stoker.components.rewriter import eval_files
 from stoker.dsl.proto.trainer_pb2 import EvalArgs
 from stoker.errors import ModelRejected
@@ -39,16 +44,27 @@ class ModelCheck(dsl.BaseExecutor):
         self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         """Describe the model in its properties, or raise ModelRejected."""
+        report_doing("checking the model")
         (model,) = output_dict["model"]
         _refuse_nothing(model.uri)
         serving = _find_saved_models(serving_model_dir(model.uri))
         evaluation = _find_saved_models(eval_model_dir(model.uri))
         notes, left_open = ([], []) if serving else ([_NOT_LOADED], [_NOT_LOADED])
+        unproven = [*left_open]
         signatures: dict[str, Any] = {}
-        for checked in _check(model.uri, serving, evaluation, input_dict, exec_properties):
+        rows_file = os.path.join(self._get_tmp_dir(), ROWS_FILE)
+        for checked in _check(
+            model.uri, serving, evaluation, input_dict, exec_properties, rows_file
+        ):
             notes += [finding.text for finding in checked.findings]
             left_open += [finding.text for finding in checked.findings if finding.is_open]
+            unproven += [finding.text for finding in checked.findings if finding.is_unproven]
             signatures |= checked.signatures
+        if unproven and exec_properties.get("check") == "required":
+            raise ModelRejected(
+                f"The model was not seen to work: {' '.join(unproven)} Give it a signature that "
+                "takes the eval examples, or publish it as it is: Trainer(check=True)."
+            )
         model.set_string_custom_property("model_type", "SavedModel" if serving else "files")
         if signatures:
             model.set_json_value_custom_property("signatures", signatures)
@@ -87,17 +103,20 @@ def _check(
     evaluation: list[str],
     input_dict: dsl.Artifacts,
     exec_properties: Mapping[str, Any],
+    rows_file: str,
 ) -> "Iterator[CheckedModel]":
     if not serving and not evaluation:  # other models need no TensorFlow
         return
     from stoker.models.check import check_eval_model, check_serving_model
     from stoker.models.eval_examples import read_eval_examples
+    from stoker.training.fit_data import load_rows
 
     graphs = input_dict.get("transform_graph")
     examples = read_eval_examples(
         input_dict.get("examples") or [],
         _eval_splits(exec_properties),
         graphs[0].uri if graphs else None,
+        rows_of_fit=load_rows(rows_file),
     )
     for folder in serving:
         yield check_serving_model(folder, _prefix(folder, serving_model_dir(uri)), examples)

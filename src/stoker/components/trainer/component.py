@@ -4,7 +4,7 @@
 import json
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from stoker import dsl
 from stoker.artifacts import (
@@ -50,7 +50,9 @@ class TrainerSpec(dsl.ComponentSpec):
         "train_args": dsl.ExecutionParameter(type=TrainArgs, optional=True),
         "eval_args": dsl.ExecutionParameter(type=EvalArgs, optional=True),
         "custom_config": dsl.ExecutionParameter(type=str, optional=True),
+        "check": dsl.ExecutionParameter(type=str, optional=True),
         "watch": dsl.ExecutionParameter(type=bool, optional=True),
+        "stop_on_nan": dsl.ExecutionParameter(type=bool, optional=True),
         "rewrite": dsl.ExecutionParameter(type=str, optional=True),
         "workers": dsl.ExecutionParameter(type=str, optional=True),
     }
@@ -66,7 +68,7 @@ class Trainer(dsl.UserCodeComponent):
     returns an Estimator and how to train it.
 
     Unless `check` is False, the model is loaded and called in a fresh process before it is
-    published.
+    published. With "required" it is published only if that proved that it works.
     """
 
     SPEC_CLASS: ClassVar = TrainerSpec
@@ -98,8 +100,9 @@ class Trainer(dsl.UserCodeComponent):
         base_models: dsl.Channel | None = None,
         instance_name: str | None = None,
         keras: int | None = None,
-        check: bool = True,
+        check: bool | Literal["required"] = True,
         watch: bool = True,
+        stop_on_nan: bool = False,
         rewrite: Sequence[str] = (),
         python: str | os.PathLike[str] | None = None,
         workers: Workers | None = None,
@@ -126,9 +129,12 @@ class Trainer(dsl.UserCodeComponent):
             base_models: An older name of `base_model`.
             instance_name: An older way to name the step; `with_id` is today's.
             keras: 2 or 3, where the imports of the module should not decide.
-            check: Whether to load the model and call it before it is published.
+            check: Whether to load the model and call it before it is published; "required" fails
+                the step where it could not be called, or the answers could not be judged.
             watch: Whether Keras's `fit` reports its progress, writes metrics to `model_run`, and
                 keeps checkpoints from which a stopped training resumes.
+            stop_on_nan: Whether the step fails at the first loss that is NaN or infinite. Without
+                it, that is told, and the training goes on.
             rewrite: Other formats in which the model is wanted, such as ["tflite", "onnx"]. They
                 are compared with the model, and stand beside `Format-Serving`.
             python: Another interpreter to run the code in: its path, or the name of an environment
@@ -144,6 +150,13 @@ class Trainer(dsl.UserCodeComponent):
         if python:
             _check_for_another_python(keras, custom_executor_spec, workers)
             self.python = os.fspath(python)
+        if check not in (True, False, "required"):
+            raise ValueError(f'Trainer(check=…) takes True, False or "required", got {check!r}.')
+        if stop_on_nan and (python or not watch):
+            what = "python=…" if python else "watch=False"
+            raise ValueError(
+                f"Trainer takes stop_on_nan or {what}, not both: nobody looks at the loss there."
+            )
         wanted = ((_CHECK, check), (_REWRITE, rewrite))
         self.checks = tuple(executor for executor, is_wanted in wanted if is_wanted)
         chosen = _choose_examples(examples, transformed_examples, transform_graph)
@@ -157,7 +170,9 @@ class Trainer(dsl.UserCodeComponent):
             base_model=base_model or base_models,
             custom_config=dsl.config_as_json("Trainer", custom_config),
             raw_examples=None if raw is chosen else raw,
+            check="required" if check == "required" else None,
             watch=None if watch else False,
+            stop_on_nan=stop_on_nan or None,
             rewrite=json.dumps(check_targets(rewrite)) if rewrite else None,
             workers=_describe(workers) if workers and workers.is_group else None,
         )

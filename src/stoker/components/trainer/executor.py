@@ -35,7 +35,7 @@ class GenericExecutor(BaseExecutor):
         )
         watched = exec_properties.get("watch", True)
         if watched and fn_args.checkpoint_dir:
-            from stoker.training.resume.checkpointer import prepare_to_resume  # it needs NumPy
+            from stoker.training.resume.checkpoints import prepare_to_resume  # it needs NumPy
 
             prepare_to_resume(fn_args.checkpoint_dir)
         name, function = load_named(exec_properties, self.FUNCTIONS)
@@ -43,7 +43,9 @@ class GenericExecutor(BaseExecutor):
             from stoker.patches.tensorflow_estimator import enable_estimators
 
             enable_estimators()
-        with watch(fn_args, node=self._context.node_id, enabled=watched):
+        stop_on_nan = bool(exec_properties.get("stop_on_nan"))
+        node_id = self._context.node_id
+        with watch(fn_args, node=node_id, enabled=watched, stop_on_nan=stop_on_nan):
             train(name, function, fn_args, _read_schema)
 
 

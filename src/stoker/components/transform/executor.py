@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import stoker.transform
 from stoker import dsl
+from stoker.any_python.launcher_link import report_doing
 from stoker.any_python.layout import only_file
 from stoker.any_python.lines import say
 from stoker.any_python.modules import load_dotted, load_function
 from stoker.artifacts import Artifact, ArtifactMap, Examples, get_split_uris
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
 from stoker.statistics.data_schema import read_schema
-from stoker.storage.manifest import describe
+from stoker.storage.digests import describe
 from stoker.transform.example_batches import read_share, write_share
 from stoker.transform.job import AnalyzedSplit, TransformJob
 from stoker.transform.placement import choose_placement
@@ -46,15 +47,18 @@ class Executor(dsl.BaseBeamExecutor):
         job = _make_job(input_dict, output_dict, exec_properties, tmp_dir=self._get_tmp_dir())
         choice = choose_placement(beam_args, job.num_bytes)
         with Pool(choice.num_workers) as pool:
+            report_doing("tracing preprocessing_fn")
             traced = _trace(job)
             choice = choose_placement(beam_args, job.num_bytes, beam_only=beam_only(traced))
             say(f"Transform {replace(choice, num_workers=pool.size)}.")
             if choice.on_beam:
                 from stoker.transform.beam import run_on_beam
 
+                report_doing("running on Apache Beam")
                 run_on_beam(job, beam_args)
             else:
                 _run_here(job, traced, pool)
+        report_doing("counting a sample for statistics")
         write_all_statistics(job)
 
 
@@ -81,7 +85,10 @@ def _run_here(job: TransformJob, traced: "Traced", pool: Pool) -> None:
     from stoker.transform.passes import Dataset
 
     datasets = [
-        Dataset(key=source.key, read=partial(read_share, [source.folder], job.schema))
+        Dataset(
+            key=source.key,
+            read=partial(read_share, [source.folder], job.schema, doing="analyzing"),
+        )
         for source in job.analyzed
     ]
     analyze(
@@ -95,7 +102,7 @@ def _run_here(job: TransformJob, traced: "Traced", pool: Pool) -> None:
     for split, folder in job.examples_dirs.items():
         transform(
             job.transform_graph_dir,
-            partial(read_share, job.transformed[split], job.schema),
+            partial(read_share, job.transformed[split], job.schema, doing=f"transforming {split}"),
             partial(write_share, folder),
             schema=job.schema,
             pool=pool,

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from stoker.any_python.names import check_file_name
+from stoker.any_python.layout import check_file_name
 from stoker.errors import MissingPart, RewriteFailed
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import (

@@ -5,8 +5,10 @@ import os
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
+from stoker.any_python.launcher_link import report_doing
 from stoker.any_python.lines import say
 from stoker.errors import RewriteFailed
 from stoker.models.rewriting.report import Report
@@ -34,6 +36,17 @@ class Target:
     """Arguments of the rewriter, made with the module of TensorFlow."""
     is_calibrated: bool = False
     """Whether it cannot be made without examples."""
+    extra: str = ""
+    """The extra that brings what it needs."""
+    packages: tuple[str, ...] = ()
+    """Of these, the modules."""
+
+    def find_missing(self) -> str | None:
+        """A package that is not installed, and how to install it."""
+        for package in self.packages:
+            if find_spec(package) is None:
+                return f"{package} is not installed: pip install 'stoker[{self.extra}]'."
+        return None
 
 
 def _make_options(tf: Any, *, optimize: bool = True, **more: Any) -> dict[str, Any]:
@@ -80,7 +93,13 @@ TARGETS: Mapping[str, Target] = {
         is_calibrated=True,
     ),
     "tfjs": Target(rewriter=_TFJS, folder="Format-TFJS", summary="TensorFlow.js"),
-    "onnx": Target(rewriter=_ONNX, folder="Format-ONNX", summary="ONNX, float32"),
+    "onnx": Target(
+        rewriter=_ONNX,
+        folder="Format-ONNX",
+        summary="ONNX, float32",
+        extra="onnx",
+        packages=("onnx", "onnxruntime", "tf2onnx"),
+    ),
 }
 """Every target by the name that it is asked for with."""
 
@@ -135,6 +154,7 @@ def rewrite_all(saved_model: str, folders: Mapping[str, str], **how: Any) -> dic
     reports = {}
     with leave_nothing_on_failure(folders.values()):
         for target, folder in folders.items():
+            report_doing(f"rewriting the model to {target}")
             reports[target] = rewrite(saved_model, target, folder, **how)
             say(f"{target}: {reports[target].summary()}")
     return reports

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
-from stoker.any_python.names import check_file_name
+from stoker.any_python.layout import check_file_name
 from stoker.errors import RewriteFailed
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.conversion import (

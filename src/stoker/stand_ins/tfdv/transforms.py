@@ -19,7 +19,7 @@ try:
     import apache_beam as beam
 except ImportError as error:
     raise MissingPart(
-        "TFDV's transforms run on Apache Beam: pip install apache-beam. Without it, use "
+        "TFDV's transforms run on Apache Beam: pip install 'stoker[transform]'. Without it, use "
         "generate_statistics_from_csv, _tfrecord or _dataframe.",
         name="apache_beam",
     ) from error
@@ -162,7 +162,10 @@ class WriteStatisticsToRecordsAndBinaryFile(_Write):
     ) -> None:
         super().__init__(binary_proto_path)
         if columnar_path_prefix is not None:
-            raise MissingPart("Stoker writes no columnar statistics.", name="columnar_path_prefix")
+            raise MissingPart(
+                "Stoker writes no columnar statistics: leave out columnar_path_prefix.",
+                name="columnar_path_prefix",
+            )
         self._records = f"{records_path_prefix}-00000-of-00001"
 
     def expand(self, stats: Any) -> Any:  # noqa: D102

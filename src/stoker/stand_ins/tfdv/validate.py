@@ -59,7 +59,10 @@ def validate_statistics_internal(
             name="custom_validation_config",
         )
     if enable_diff_regions:
-        raise MissingPart("Stoker does not make diff_regions.", name="enable_diff_regions")
+        raise MissingPart(
+            "Stoker does not make diff_regions: leave out enable_diff_regions.",
+            name="enable_diff_regions",
+        )
     check_message(schema, schema_pb2.Schema)
     return find_anomalies(
         choose_all_examples(statistics),

@@ -45,7 +45,6 @@ NAMES: Advice = {
     "ExecutorContainerSpec": _CONTAINERS,
     "FeatureComparator": _VALIDATOR,
     "PairedExampleSkew": _VALIDATOR,
-    "PipelineDecorator": "Let the function return Pipeline(…, components=[…]) itself.",
     "PipelineInfo": _DRIVERS,
     "RunState": _STATES,
     "TemplatedExecutorContainerSpec": _CONTAINERS,

@@ -18,7 +18,7 @@ class TriggerStrategy(enum.IntEnum):
 
 @dataclass
 class NodeExecutionOptions:
-    """How a node is run; of this, a local run heeds `max_execution_retries`."""
+    """How a node is run; of this, a local run heeds the retries and the time limit."""
 
     trigger_strategy: TriggerStrategy = TriggerStrategy.ALL_UPSTREAM_NODES_SUCCEEDED
     success_optional: bool = False

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints on disk, each one file that is written whole or not at all.
+"""Checkpoints of one `run_fn`, of every `fit` and of custom loops: taken, kept on disk, restored.
 
 <checkpoint_dir>/<what>/00000012.npz    arrays, and as JSON the record that says what they are
 <checkpoint_dir>/<what>/end.npz         the last one of a training that ended
 <checkpoint_dir>/seed                   what shuffles without a seed of their own depend on
 
-The last two are kept, so that a damaged one is not the only one. No pickle is written or read.
+Each is one file that is written whole or not at all. The last two are kept, so that a damaged one
+is not the only one. No pickle is written or read.
 """
 
 import contextlib
@@ -13,18 +14,31 @@ import json
 import os
 import secrets
 import struct
+import sys
+import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
+from stoker.any_python.forking import is_stop_wanted, note_saved_step
+from stoker.any_python.surroundings import entropy, set_entropy
+from stoker.errors import StokerError
 from stoker.storage.files import set_aside, write_whole
 from stoker.storage.locks import hold_lock
-
-Arrays = dict[str, np.ndarray]
+from stoker.training.resume.plain_values import Arrays, as_plain, from_plain
+from stoker.training.resume.random_state import read_random_state, set_random_state
+from stoker.training.resume.variables import (
+    OtherVariables,
+    num_bytes,
+    read_variables,
+    set_variables,
+)
 
 _RECORD = "record"
 _SEED = "seed"
@@ -38,6 +52,7 @@ _SHARE = 0.015
 """Of the time of a training, what its checkpoints may take."""
 _LEAST_SECONDS = 5.0
 _GUESSED_SECONDS, _GUESSED_BYTES_PER_SECOND = 0.15, 2e8
+SECONDS = "STOKER_CHECKPOINT_SECONDS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,3 +165,142 @@ def _read_seed(path: str) -> int | None:
     except (OSError, ValueError):
         set_aside(path)
         return None
+
+
+def prepare_to_resume(checkpoint_dir: str) -> None:
+    """Let the module, which is about to be loaded, do what can be done again.
+
+    Shuffles without a seed are those of the first attempt. A Dropout of Keras 2 draws from an op
+    whose state nobody can read, unless it is told to have a generator; in a worker group it cannot.
+    """
+    set_entropy(draw_seed(checkpoint_dir))
+    if "tf_keras" in sys.modules and "TF_CONFIG" not in os.environ:
+        sys.modules["tf_keras"].backend.experimental.enable_tf_random_generator()
+
+
+def describe_age(saved_at: str) -> str:
+    """When a checkpoint was saved: by the clock if that was today, else with the date."""
+    date, _, clock = saved_at[:16].partition(" ")
+    is_of_today = date == datetime.now().date().isoformat()
+    return f"checkpoint of {clock if is_of_today else f'{date} {clock}'}"
+
+
+class Checkpointer:
+    """Keeps what `run_fn` does: a store for every `fit` and loop, in the order of calls."""
+
+    def __init__(self, folder: str, *, say: Callable[[str, str], None]) -> None:
+        seconds = os.environ.get(SECONDS)
+        self.say = say
+        self.schedule = CheckpointSchedule(
+            float(seconds) if seconds else None, now=time.perf_counter()
+        )
+        self.signals = contextlib.ExitStack()
+        self.is_busy = False
+        """Whether a `fit` is kept now: one inside of another is a part of that."""
+        self.saved = False
+        """Whether the last checkpoint that was due is on the disk."""
+        self._folder = folder
+        self.writes = _is_chief()
+        """Whether this process is the one of its worker group that writes."""
+        self._has_warned = False
+        self._num_stores: Counter[str] = Counter()
+
+    def open_store(self, kind: str) -> tuple[int, CheckpointStore]:
+        """The store of the next `fit` or loop, and its number."""
+        self._num_stores[kind] += 1
+        number = self._num_stores[kind]
+        return number, CheckpointStore(os.path.join(self._folder, f"{kind}-{number}"))
+
+    def find(self, store: CheckpointStore) -> Checkpoint | None:
+        """The newest checkpoint, unless another shuffle made it; that one is damaged is said."""
+        found = store.newest()
+        for path in store.set_aside:
+            self.say("warning", f"a checkpoint is damaged, and was renamed to {path}")
+        if found is None:
+            if store.set_aside:
+                self.say("warning", "starting from the beginning: its checkpoints are damaged")
+            return None
+        if found.record.get("entropy", entropy()) != entropy():
+            lost = f"the seed in {self._folder} is not the one that it was made with"
+            self.say("warning", f"starting from the beginning: {lost}")
+            return None
+        return found
+
+    def is_due(self) -> bool:
+        """Whether it is time to save, or to stop."""
+        return time.perf_counter() >= self.schedule.next or is_stop_wanted()
+
+    def save(
+        self,
+        store: CheckpointStore,
+        variables: Sequence[Any],
+        describe: Callable[[Arrays], Mapping[str, Any]],
+        *,
+        at_the_end: bool = False,
+    ) -> None:
+        """Save if this process is the one to write, and now is the time for so much.
+
+        `describe` gives what else there is to keep; its arrays it adds to those it is given.
+        """
+        began = time.perf_counter()
+        allowed = is_stop_wanted() or self.schedule.allows(num_bytes(variables), now=began)
+        if not (self.writes and allowed):
+            return
+        self.saved = False
+        try:
+            store.put(_take_checkpoint(variables, describe), at_the_end=at_the_end)
+            self.saved = True
+        except Exception as error:  # of a disk, or of the user's objects when they are looked at
+            self._warn_of(error)
+        self.schedule.wrote(began=began, ended=time.perf_counter())
+
+    def stop_if_wanted(self, step: int) -> None:
+        """End the training here if the process was asked to stop, and note how far it is."""
+        if is_stop_wanted():
+            if self.saved:
+                note_saved_step(step)
+            raise KeyboardInterrupt
+
+    def _warn_of(self, error: Exception) -> None:
+        """Say once that a checkpoint could not be written: no training need end because of it."""
+        if not self._has_warned:
+            self._has_warned = True
+            why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+            self.say(
+                "warning",
+                f"a checkpoint could not be written to {self._folder}: {why}. Training goes on; if "
+                "it is stopped, it starts again from the last one that could be.",
+            )
+
+    def restore(self, found: Checkpoint, variables: Sequence[Any]) -> None:
+        """Give variables and all random generators the state of the checkpoint."""
+        try:
+            set_variables(variables, found.arrays)
+        except OtherVariables as error:
+            raise StokerError(
+                f"The checkpoint in {self._folder} does not fit: {error}. The module built "
+                "something else than last time. Start from the beginning with --fresh."
+            ) from error
+        set_random_state(from_plain(found.record["random"], found.arrays))
+        self.schedule.begin(now=time.perf_counter())
+
+
+def _take_checkpoint(
+    variables: Sequence[Any], describe: Callable[[Arrays], Mapping[str, Any]]
+) -> Checkpoint:
+    arrays: Arrays = read_variables(variables)
+    record = {
+        "time": datetime.now().isoformat(sep=" ", timespec="seconds"),
+        "entropy": entropy(),
+        "random": as_plain(read_random_state(), arrays),
+        **describe(arrays),
+    }
+    return Checkpoint(record=record, arrays=arrays)
+
+
+def _is_chief() -> bool:
+    """Whether this process is the one of its worker group that writes; one alone is."""
+    config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    roles, task = config.get("cluster") or {}, config.get("task") or {}
+    first = next((role for role in ("chief", "master", "worker") if role in roles), None)
+    return not roles or (task.get("type"), int(task.get("index", 0))) == (first, 0)

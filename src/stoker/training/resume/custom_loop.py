@@ -4,9 +4,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from stoker.training.resume.checkpointer import Checkpointer
+from stoker.any_python.forking import defer_stop
+from stoker.training.resume.checkpoints import Checkpointer, describe_age
 from stoker.training.resume.variables import variables_of
-from stoker.training.stopping import defer_stop
 
 
 class LoopCheckpoint:
@@ -35,8 +35,8 @@ class LoopCheckpoint:
         if found := checkpointer.find(self._store):
             checkpointer.restore(found, self._variables)
             self.step = int(found.record["step"])
-            left = f"which a run left at {found.record['time']}"
-            checkpointer.say("note", f"goes on from step {self.step:,}, {left}")
+            saved = describe_age(found.record["time"])
+            checkpointer.say("note", f"resuming from step {self.step:,} ({saved})")
 
 
 def _check_built(objects: Mapping[str, Any]) -> None:

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from stoker.any_python.forking import defer_stop
 from stoker.patches import keras as keras_3
 from stoker.patches import tf_keras as keras_2
 from stoker.patches.fit import FitLoop, Start
 from stoker.training.resume.callback_state import read_callbacks, read_texts, set_callbacks
-from stoker.training.resume.checkpointer import Checkpointer
-from stoker.training.resume.checkpoints import Checkpoint
+from stoker.training.resume.checkpoints import Checkpoint, Checkpointer, describe_age
 from stoker.training.resume.data_position import DataPasses, why_it_restarts
 from stoker.training.resume.plain_values import Arrays
 from stoker.training.resume.python_state import find_inside, is_of_a_library
@@ -38,7 +38,6 @@ from stoker.training.resume.variables import (
     set_variables,
     variables_of,
 )
-from stoker.training.stopping import defer_stop
 
 _OUTSIDE = "outside"
 _NUM_NAMED = 4
@@ -78,7 +77,8 @@ def _is_resumable(version: int, model: Any, given: Mapping[str, Any]) -> bool:
     # The trials of a search inside of the module are KerasTuner's to remember, and the variables
     # of parameter servers are theirs.
     is_trial = any(
-        type(one).__module__.startswith("keras_tuner") for one in _flatten(given.get("callbacks"))
+        type(one).__module__.startswith("keras_tuner")
+        for one in flatten_callbacks(given.get("callbacks"))
     )
     has_servers = getattr(model.distribute_strategy, "_should_use_with_coordinator", False)
     return not (is_trial or has_servers)
@@ -114,7 +114,7 @@ class ResumableFit:
         self._number, self._store = checkpointer.open_store("fit")
         self._model = model
         self._given = given
-        self._callbacks = _flatten(given.get("callbacks"))
+        self._callbacks = flatten_callbacks(given.get("callbacks"))
         self._what = _describe(model, given)
         self._restarts = why_it_restarts(given.get("x"))
         self._old_texts: dict[str, str] | None = None
@@ -135,7 +135,7 @@ class ResumableFit:
         elif found.record["what"] != self._what:
             why_not = f"fit {self._number} was another one ({found.record['what']})"
         if why_not:
-            self._checkpointer.say("warning", f"starts from the beginning, since {why_not}")
+            self._checkpointer.say("warning", f"starting from the beginning: {why_not}")
         return None if why_not else found
 
     def _make_start(self, place: Place) -> Start:
@@ -242,14 +242,13 @@ class ResumableFit:
     def _describe_start(self, record: Mapping[str, Any], lost: Sequence[str]) -> str:
         assert self.place
         without = f"; not restored: {_list_briefly(lost)}" if lost else ""
+        saved = describe_age(record["time"])
         if record["ended"]:
-            ended = f"a run ended it at {record['time']}"
-            return f"fit {self._number} is not done again: {ended}{without}"
-        which = f"fit {self._number} " if self._number > 1 else ""
+            return f"skipping fit {self._number}, which had ended ({saved}){without}"
+        which = f" fit {self._number}" if self._number > 1 else ""
         step = self.place.num_steps
         restarts = f"; {self._restarts}, and starts again" if self._restarts else ""
-        left = f"which a run left at {record['time']}"
-        return f"{which}goes on from step {step:,}, {left}{restarts}{without}"
+        return f"resuming{which} from step {step:,} ({saved}){restarts}{without}"
 
 
 class FitCheckpoints:
@@ -277,11 +276,11 @@ class FitCheckpoints:
             self._fit.begin_step(self._place(batch))
 
 
-def _flatten(callbacks: Any) -> list[Any]:
+def flatten_callbacks(callbacks: Any) -> list[Any]:
     """The callbacks in a list, in a list of lists, in Keras's own CallbackList."""
     callbacks = getattr(callbacks, "callbacks", callbacks)
     if isinstance(callbacks, list | tuple):
-        return [one for part in callbacks for one in _flatten(part)]
+        return [one for part in callbacks for one in flatten_callbacks(part)]
     return [] if callbacks is None else [callbacks]
 
 

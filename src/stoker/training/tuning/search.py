@@ -160,7 +160,14 @@ class Watched:
         with self._lock:
             trial = self._create_trial(tuner_id)
         self._current = trial.trial_id
+        self._report_trials()
         return trial
+
+    def _report_trials(self) -> None:
+        """Say how many trials have ended; how far the next one is, its `fit` says."""
+        ended, asked = len(self._oracle.end_order), self._oracle.max_trials
+        record = {"doing": "searching", "count": ended, "total": asked, "unit": "trials"}
+        report({"kind": "progress", **record})
 
     def end_trial(self, *args: Any, **kwargs: Any) -> None:
         """Let the oracle end a trial, then keep its state, and tell.

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What steps are given that is not there: functions, interpreters, GPUs, data, labels.
+
+A run says the same before its first step; here it is said as far as the text alone shows it.
+"""
+
+import ast
+import os
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from stoker.any_python.lines import did_you_mean
+from stoker.cli.checking.paths import KnownPaths
+from stoker.cli.checking.sources import Source
+from stoker.data.csv_header import read_header
+from stoker.data.input_files import find_files
+from stoker.errors import BadData, StokerError
+from stoker.launchers.interpreters.venvs import resolve
+from stoker.launchers.resources import check_gpus
+from stoker.task import Workers
+from stoker.user_code.problems import find_missing_function
+
+_FUNCTIONS = {
+    "Trainer": ("run_fn", "trainer_fn"),
+    "Transform": ("preprocessing_fn",),
+    "Tuner": ("tuner_fn",),
+}
+_LABELS = ("label_key", "example_weight_key")
+_MADE_BY_MODELS = ("preprocessing_function_names", "signature_name")
+
+
+class StepReader:
+    """Reads the calls in one source that make steps, or what steps are given."""
+
+    def __init__(self, tree: ast.Module, source: Source, paths: KnownPaths) -> None:
+        self._tree = tree
+        self._source = source
+        self._paths = paths
+
+    def find_problems(self, call: ast.Call) -> Iterator[str]:
+        """Why the step that a call declares would fail."""
+        name = _find_name(call)
+        given = {one.arg: one.value for one in call.keywords if one.arg}
+        if name in _FUNCTIONS:
+            yield from self._check_code(_FUNCTIONS[name], given)
+        elif name == "Workers":
+            yield from _check_workers(call)
+        elif name == "ModelSpec" and not any(key in given for key in _MADE_BY_MODELS):
+            for key in _LABELS:
+                if text := self._find(given.get(key)):
+                    yield from self._check_feature(f"{key}={text!r}", text)
+
+    def find_doubts(self, call: ast.Call) -> Iterator[str]:
+        """What may be wrong with the step that a call declares."""
+        name = _find_name(call)
+        given = {one.arg: one.value for one in call.keywords if one.arg}
+        if name == "SlicingSpec" and isinstance(keys := given.get("feature_keys"), ast.List):
+            for text in filter(None, map(self._find, keys.elts)):
+                yield from self._check_feature(f"the slice by {text!r}", text)
+        elif name.endswith("ExampleGen") and "input_config" not in given:
+            folder = self._find_path(given.get("input_base", next(iter(call.args), None)))
+            if folder and os.path.isdir(folder) and not find_files(folder):
+                yield f"there is no file in {folder} yet: put the data there, unless the code does."
+
+    def _check_code(self, functions: tuple[str, ...], given: dict[str, ast.expr]) -> Iterator[str]:
+        if python := self._find(given.get("python")):
+            try:
+                resolve(python)
+            except StokerError as error:
+                yield str(error)
+        elif not {*functions, "custom_executor_spec"} & given.keys():
+            path = self._find_path(given.get("module_file"))
+            if path and os.path.isfile(path):
+                yield from find_missing_function(path, functions)
+
+    def _check_feature(self, what: str, name: str) -> Iterator[str]:
+        known = self._features
+        if known and name not in known:
+            near = did_you_mean(name, known)
+            yield f"{what} is no column of the data.{near} It has {', '.join(sorted(known))}."
+
+    @cached_property
+    def _features(self) -> frozenset[str]:
+        """The columns of the CSV that the file's pipeline reads; none where that is not known."""
+        calls = [node for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
+        gens = [call for call in calls if _find_name(call).endswith("ExampleGen")]
+        if len(gens) != 1 or _find_name(gens[0]) != "CsvExampleGen" or self._makes_features():
+            return frozenset()
+        given = {one.arg: one.value for one in gens[0].keywords}
+        folder = self._find_path(given.get("input_base", next(iter(gens[0].args), None)))
+        files = find_files(folder) if folder and "input_config" not in given else []
+        try:
+            return frozenset(read_header(files[0])) if files else frozenset()
+        except BadData:
+            return frozenset()
+
+    def _makes_features(self) -> bool:
+        """Whether a model has signatures that make labels and features for its evaluation."""
+        for path in (self._source.path, *self._source.reaches):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                if "transformed_features" in (text := file.read()) or "transformed_labels" in text:
+                    return True
+        return False
+
+    def _find(self, node: ast.expr | None) -> str | None:
+        return self._paths.find(node) if node else None
+
+    def _find_path(self, node: ast.expr | None) -> str | None:
+        if not (path := self._find(node)):
+            return None
+        places = (os.path.join(folder, path) for folder in self._source.folders)
+        return next(filter(os.path.exists, places), None)
+
+
+def _find_name(call: ast.Call) -> str:
+    name: str = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    return name
+
+
+def _check_workers(call: ast.Call) -> Iterator[str]:
+    values = [*call.args, *(one.value for one in call.keywords)]
+    if not all(isinstance(value, ast.Constant) for value in values):
+        return
+    make: Callable[..., Workers] = Workers
+    arguments = [ast.literal_eval(value) for value in call.args]
+    options = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg}
+    try:
+        check_gpus(make(*arguments, **options))
+    except (TypeError, ValueError) as error:
+        yield str(error)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first line of a CSV file: the names of its columns, without what reads the values."""
+
+import collections
+import csv
+import io
+from typing import IO
+
+from stoker.data.input_files import UNREADABLE, open_any
+from stoker.errors import BadData
+
+NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
+
+
+def read_header(path: str, delimiter: str = ",") -> list[str]:
+    """The names of the columns; BadData if they are none, or the same one twice."""
+    try:
+        with open_text(path) as lines:
+            names = next(csv.reader(lines, delimiter=delimiter), [])
+    except (csv.Error, *UNREADABLE) as error:
+        raise BadData(f"{path} cannot be read as CSV: {error}.") from error
+    if not names:
+        raise BadData(f"{path} is empty: it needs a first line with the names of the columns.")
+    if not is_utf8(names):
+        raise BadData(f"{path}, line 1: {NOT_UTF8}")
+    (name, times), *_ = collections.Counter(names).most_common(1)
+    if times > 1:
+        raise BadData(f"{path}, line 1: the column {name!r} is there more than once. Rename one.")
+    return names
+
+
+def open_text(path: str) -> IO[str]:
+    """A file as text; bytes that are no UTF-8 are kept, for `is_utf8` to find."""
+    return io.TextIOWrapper(
+        open_any(path), encoding="utf-8-sig", errors="surrogateescape", newline=""
+    )
+
+
+def is_utf8(row: list[str]) -> bool:
+    """Whether every letter of a row was UTF-8 in the file."""
+    return not any("\udc80" <= letter <= "\udcff" for cell in row for letter in cell)

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options that a module gives to its DataAccessor."""
+
+from stoker.any_python.dataset import RecordBatchesOptions, TensorFlowDatasetOptions
+from stoker.stand_ins.tfx_bsl import find_nothing
+
+__getattr__ = find_nothing(__name__)

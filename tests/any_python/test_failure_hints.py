@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to do about an error of the user's own code, where that is known."""
+
+import pytest
+
+from stoker.any_python.failures import missing_folder_hint
+
+
+def write(path):
+    with pytest.raises((FileNotFoundError, IsADirectoryError)) as caught, open(path, "w"):
+        pass
+    return caught.value
+
+
+def test_a_model_that_is_written_into_a_folder_nobody_made_is_told_how(tmp_path):
+    model = tmp_path / "model" / "4"
+    model.mkdir(parents=True)
+    hint = missing_folder_hint(write(model / "Format-Serving" / "model.pkl"))
+    assert "os.makedirs(fn_args.serving_model_dir, exist_ok=True)" in hint
+
+
+def test_any_other_error_has_no_such_hint(tmp_path):
+    (tmp_path / "Format-Serving").mkdir()
+    assert missing_folder_hint(write(tmp_path / "elsewhere" / "model.pkl")) == ""
+    assert missing_folder_hint(write(tmp_path / "Format-Serving")) == ""
+    assert missing_folder_hint(KeyError("Format-Serving")) == ""

@@ -1,0 +1,1 @@
+NAMES = ["bill_length_mm", "body_mass_g"]
