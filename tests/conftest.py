@@ -65,12 +65,14 @@ pytest_pyfunc_call = pytest.hookimpl(wrapper=True)(_as_in_a_program)
 
 @pytest.fixture(autouse=True)
 def _environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Importing tensorflow_transform in one test sets this for all that come after it."""
-    if "TF_USE_LEGACY_KERAS" not in _AT_START:
-        monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+    """What libraries set in one test is not there for those that come after it."""
+    for name in _SET_BY_LIBRARIES - _AT_START.keys():
+        monkeypatch.delenv(name, raising=False)
 
 
 _AT_START = dict(os.environ)
+_SET_BY_LIBRARIES = {"TF_USE_LEGACY_KERAS", "PYTHONBREAKPOINT"}
+"""By importing tensorflow_transform, and by ray.init."""
 
 
 @pytest.fixture(scope="session")
