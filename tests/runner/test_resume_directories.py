@@ -83,6 +83,16 @@ def test_the_same_work_finds_what_was_left_and_leaves_nothing(work, cache):
     assert work.run(cache=False) is False
 
 
+def test_a_hit_removes_what_a_run_left_that_was_killed_right_after_publishing(work):
+    (directory,) = work.directories
+    work.run(cache=True)
+    directory.mkdir()
+    (directory / "mark").touch()
+    directory.with_name(f"{directory.name}.lock").touch()
+    work.run(cache=True)
+    assert work.directories == []
+
+
 def test_other_parameters_are_other_work(work):
     assert work.run(steps=11) is False
     assert len(work.directories) == 1

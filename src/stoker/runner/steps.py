@@ -58,7 +58,7 @@ from stoker.runner.plan import RunOptions, StepPlan, plan_step
 from stoker.runner.recorder import ExecutionRecorder
 from stoker.storage.digests import FileDigests
 from stoker.storage.files import remove_dir
-from stoker.storage.locks import hold_dir, is_locked
+from stoker.storage.locks import discard_dir, hold_dir, is_locked
 from stoker.storage.root import Root
 from stoker.task import Failure, Outcome, ProcessNeeds, Task
 from stoker.views.table import readable_path
@@ -302,6 +302,8 @@ class Steps:
         if isinstance(decision, cache.Hit):
             with self._record(node, inputs, properties, how="cached") as execution:
                 execution.reuse(self.store.outputs(decision.execution_id))
+            if node.RESUMABLE:  # a run that was killed right after it had published it leaves them
+                discard_dir(*self._find_checkpoints(node, parts))
             return
         with self._hold_checkpoints(node, parts) as checkpoint_dir:
             self._launch(node, plan, inputs, properties, checkpoint_dir, why=decision.summary)
@@ -361,11 +363,15 @@ class Steps:
         if not node.RESUMABLE:
             yield ""
             return
-        same_work = self.root.checkpoint_dir(node.id, cache.make_work_key(node, parts))
-        alone = os.path.join(self._tmp_dir(node), "checkpoints")
-        with hold_dir(same_work, otherwise=alone, fresh=self.options.fresh) as checkpoint_dir:
+        same_work, alone = self._find_checkpoints(node, parts)
+        with hold_dir(same_work, alone, fresh=self.options.fresh) as checkpoint_dir:
             self._clear_other_work(node, checkpoint_dir)
             yield checkpoint_dir
+
+    def _find_checkpoints(self, node: BaseComponent, parts: Mapping[str, str]) -> tuple[str, str]:
+        """The directory of all runs of the same work, and one of this run's own."""
+        same_work = self.root.checkpoint_dir(node.id, cache.make_work_key(node, parts))
+        return same_work, os.path.join(self._tmp_dir(node), "checkpoints")
 
     def _clear_other_work(self, node: Node, checkpoint_dir: str) -> None:
         """Remove what an earlier run left that has read something else than this one would."""

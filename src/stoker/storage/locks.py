@@ -79,7 +79,7 @@ def hold_run_lock(root: Root) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def hold_dir(directory: str, *, otherwise: str, fresh: bool = False) -> Iterator[str]:
+def hold_dir(directory: str, otherwise: str, *, fresh: bool = False) -> Iterator[str]:
     """Hold a directory for the work inside, and remove it when the work has ended well.
 
     What stops the work by an error, or by force, leaves it for the next attempt. While another
@@ -108,6 +108,13 @@ def hold_dir(directory: str, *, otherwise: str, fresh: bool = False) -> Iterator
         with contextlib.suppress(OSError):
             os.unlink(path)
         os.close(lock)
+
+
+def discard_dir(directory: str, otherwise: str) -> None:
+    """Remove what is left of work that has ended well, unless a run is at work there."""
+    if os.path.lexists(directory) or os.path.lexists(_lock_of(directory)):
+        with hold_dir(directory, otherwise):
+            pass
 
 
 def is_dir_held(directory: str) -> bool:

@@ -182,8 +182,8 @@ class _Work:
         made = describe_results(self._root)
         self.chain.wrong += [
             f"{name} is not that of an uninterrupted run"
-            for name, digest in self._reference.results.items()
-            if made[name] != digest
+            for name in sorted(self._reference.results.keys() | made.keys())
+            if made.get(name) != self._reference.results.get(name)
         ]
         self._clean()
 

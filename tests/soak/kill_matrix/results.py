@@ -14,9 +14,10 @@ def describe_results(root: Path) -> dict[str, str]:
     """By name, digests of what the newest executions have published; models are loaded."""
     outputs = {key: folder for (_, key), folder in list_outputs(root).items()}
     found = {
-        key: _digest(sorted(digest_folder(folder).items()))
-        for key, folder in outputs.items()
-        if key in _SAME_FILES
+        f"{key}/{name}": digest
+        for key in _SAME_FILES
+        if key in outputs
+        for name, digest in sorted(digest_folder(outputs[key]).items())
     }
     model = outputs["model"] / "Format-Serving"
     (newest, *_) = sorted((root / "served").glob("[0-9]*"), reverse=True)
