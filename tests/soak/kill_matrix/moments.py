@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When to kill: a moment that is drawn before the run, and waited for by looking at the disk."""
 
+import glob
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +70,7 @@ def watch_for(root: Path, moment: Moment) -> Callable[[Callable[[], bool]], bool
     That returns False if `has_ended` says so before the moment has come.
     """
     pattern = _SIGNS[moment.sign].format(step=moment.step) if moment.step else ""
-    seen = set(root.glob(pattern)) if pattern else set()
+    seen = _find(root, pattern) if pattern else set()
 
     def wait(has_ended: Callable[[], bool]) -> bool:
         nonlocal seen
@@ -77,13 +78,18 @@ def watch_for(root: Path, moment: Moment) -> Callable[[Callable[[], bool]], bool
         while pattern and num_new < moment.nth:
             if has_ended():
                 return False
-            there = set(root.glob(pattern))
+            there = _find(root, pattern)
             num_new += len(there - seen)  # old checkpoints go when new ones come
             seen |= there
             time.sleep(_POLL_SECONDS)
         return _sleep(moment.seconds, has_ended)
 
     return wait
+
+
+def _find(root: Path, pattern: str) -> set[str]:
+    """What there is; unlike Path.glob, it does not mind that folders go while it looks."""
+    return set(glob.glob(pattern, root_dir=root, include_hidden=True))
 
 
 def _sleep(seconds: float, has_ended: Callable[[], bool]) -> bool:
