@@ -29,7 +29,7 @@ from stoker.cli.printing import print_answer, print_line, readable_duration, rea
 from stoker.errors import BadData
 from stoker.metadata.masking import mask_secrets
 from stoker.metadata.queries import WRITTEN
-from stoker.metadata.records import SKIPPED, Execution, PipelineRun
+from stoker.metadata.records import OWN_PROPERTIES, SKIPPED, Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.digests import Manifest
 from stoker.storage.files import show_path
@@ -41,8 +41,6 @@ from stoker.views.table import Table, one_line, readable_path, readable_size
 
 _Answer: TypeAlias = tuple[Any, Sequence[Table | Mapping[str, str] | str]]
 """What is printed as JSON, and the parts of what is printed as text."""
-_OURS = ("cache_key", "cache_parts", "cache_explanation", "observed", "edits_while_running")
-"""Properties that the runner keeps for itself; `stoker explain` is about them."""
 
 
 @click.command()
@@ -151,7 +149,9 @@ def _reference_lines(references: dict[str, list[dict[str, Any]]]) -> list[str]:
 
 def _describe_execution(store: Store, execution: Execution) -> _Answer:
     measured = _find_measured(store, execution)
-    parameters = {name: value for name, value in execution.properties.items() if name not in _OURS}
+    parameters = {
+        name: value for name, value in execution.properties.items() if name not in OWN_PROPERTIES
+    }
     record = {
         **_step(store, execution),
         "pipeline": execution.pipeline_name,

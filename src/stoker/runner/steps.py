@@ -56,6 +56,7 @@ from stoker.runner.inputs import (
 )
 from stoker.runner.plan import RunOptions, StepPlan, plan_step
 from stoker.runner.recorder import ExecutionRecorder
+from stoker.runner.tracking import Trackers
 from stoker.storage.digests import FileDigests
 from stoker.storage.files import remove_dir
 from stoker.storage.locks import hold_dir, is_locked
@@ -83,6 +84,7 @@ class Steps:
     console: Console
     plans: Mapping[str, StepPlan]
     digest: FileDigests
+    trackers: Trackers
     alone: bool = False
     num_steps: int = 1
     num_executions: int = field(init=False)
@@ -258,7 +260,7 @@ class Steps:
                 continue
             why = {"cache_explanation": f"partial run: the outputs of execution {execution.id}"}
             with self._record(node, {}, why, how="taken from an earlier run") as record:
-                record.reuse(self.store.outputs(execution.id))
+                record.reuse(execution.id)
         if all(execution.standing == SKIPPED for execution in executions):
             self.rounds.skip_whole(node.id)
 
@@ -287,6 +289,7 @@ class Steps:
     def _run_component(self, node: BaseComponent) -> None:
         inputs = self._get_inputs(node)
         plan = self._complete_plan(node, self._gather_facts(node, inputs))
+        self.trackers.note_code(node, plan, self.digest)
         parts: Mapping[str, str] = {}
         if self.pipeline.enable_cache or node.RESUMABLE:
             parts = cache.collect_parts(node, plan, inputs, self.digest)
@@ -301,7 +304,7 @@ class Steps:
         }
         if isinstance(decision, cache.Hit):
             with self._record(node, inputs, properties, how="cached") as execution:
-                execution.reuse(self.store.outputs(decision.execution_id))
+                execution.reuse(decision.execution_id)
             return
         with self._hold_checkpoints(node, parts) as checkpoint_dir:
             self._launch(node, plan, inputs, properties, checkpoint_dir, why=decision.summary)
@@ -590,6 +593,7 @@ class Steps:
             run_id=self.run_id,
             node=node,
             secrets=self.console.secrets,
+            trackers=self.trackers,
         )
 
     @contextlib.contextmanager
