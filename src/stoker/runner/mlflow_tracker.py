@@ -7,6 +7,7 @@ for it; only at its end a run does, for as long as is said below.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -72,9 +73,10 @@ class MlflowTracker:
 
     def _listen(self) -> None:
         assert self._process.stdout
-        for line in self._process.stdout:
-            self._has_spoken = True
-            self._say(line.rstrip("\n"))
+        with self._process.stdout as lines:
+            for line in lines:
+                self._has_spoken = True
+                self._say(line.rstrip("\n"))
 
     def _finish(self) -> None:
         self._events.close()
@@ -83,11 +85,13 @@ class MlflowTracker:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             self._say(f"warning: MLflow has not taken all of this run within {seconds:.0f} s.")
+        except KeyboardInterrupt:  # who stops now stops the waiting; the run itself has ended
+            self._say("warning: MLflow has not taken all of this run.")
         finally:
             self._process.kill()
             code = self._process.wait()
             self._listener.join(1)
-        if code and not self._has_spoken:
+        if code not in (0, -signal.SIGKILL) and not self._has_spoken:
             self._say(
                 f"warning: MLflow was not told of this run: its process ended with {code}. See "
                 'what this says: python -c "import mlflow.pyfunc".'

@@ -79,7 +79,6 @@ def begin_run(
             console=console,
             plans=plans,
             digest=digest,
-            trackers=find_trackers(console, temporary_dir),
             alone=alone is not None,
             num_steps=1 if alone else options.count_steps(pipeline),
         )
@@ -97,6 +96,8 @@ def begin_run(
                 RUN_STATE: "running",
             },
         )
+        # Not before: who is told that a run began is told how it ended.
+        steps.trackers = find_trackers(console, temporary_dir)
         steps.trackers.note(
             "run_began",
             pipeline=pipeline.pipeline_name,

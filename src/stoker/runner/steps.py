@@ -84,15 +84,16 @@ class Steps:
     console: Console
     plans: Mapping[str, StepPlan]
     digest: FileDigests
-    trackers: Trackers
     alone: bool = False
     num_steps: int = 1
     num_executions: int = field(init=False)
     """How many there will be: more than steps, if those in loops run more than once."""
     rounds: Rounds = field(init=False)
+    trackers: Trackers = field(init=False)
 
     def __post_init__(self) -> None:
         self.num_executions = self.num_steps
+        self.trackers = Trackers(console=self.console)
         self.rounds = Rounds(find_elsewhere=self._find_elsewhere)
 
     def keep_secret(self, *values: Any) -> None:

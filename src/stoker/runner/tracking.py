@@ -78,8 +78,9 @@ class Trackers:
         if self.trackers:
             digests = collect_code_parts(node, plan, digest)
             defined_in = node.executor_spec.class_path.rpartition(":")[0]  # of a @component
-            files = [*plan.code_files, *([defined_in] if defined_in.endswith(".py") else [])]
-            self.note("code", step=node.id, files=files, digests=digests)
+            files = dict.fromkeys([*plan.code_files, defined_in])
+            scripts = [file for file in files if file.endswith(".py")]
+            self.note("code", step=node.id, files=scripts, digests=digests)
 
 
 def find_trackers(console: Console, temporary_dir: str) -> Trackers:
