@@ -28,12 +28,14 @@ def find_run(store: Store, text: str) -> PipelineRun | None:
     return begin_so[0] if begin_so else None
 
 
-def find_execution(store: Store, node_id: str) -> Execution | None:
-    """The newest execution of a step, in whichever pipeline of the store it is."""
+def find_execution(store: Store, node_id: str, run_id: str | None = None) -> Execution | None:
+    """The newest execution of a step, in whichever pipeline and run of the store it is."""
     found = [
         execution
         for name in store.pipelines()
-        for execution in store.executions(pipeline_name=name, node_id=node_id, newest=1)
+        for execution in store.executions(
+            pipeline_name=name, run_id=run_id, node_id=node_id, newest=1
+        )
     ]
     return max(found, key=lambda one: one.id, default=None)
 
@@ -118,6 +120,12 @@ def step_state(store: Store, execution: Execution) -> str:
         if any(run.run_id == execution.run_id and run_state(run) != "running" for run in runs):
             return "died"
     return execution.standing
+
+
+def root_of_run(store: Store, run: PipelineRun) -> str:
+    """Where the pipeline root of a run is now."""
+    root = str(run.properties.get(ROOT, ""))
+    return store.moved_roots.get(root, root)
 
 
 def find_maker(store: Store, artifact: Artifact) -> Execution | None:

@@ -20,7 +20,7 @@ def print_answer(record: Any, *parts: Table | Mapping[str, str] | str, as_json: 
 
     A part is a table, names with their values, or a line.
     """
-    known = _find_known_secrets()
+    known = find_known_secrets()
     if as_json:
         click.echo(json.dumps(known.mask(record), indent=2))
         return
@@ -35,10 +35,11 @@ def print_answer(record: Any, *parts: Table | Mapping[str, str] | str, as_json: 
 
 def print_line(text: str, *, error: bool = False) -> None:
     """Print a line, or several, without secrets and without what would steer a terminal."""
-    click.echo(escape_controls(_find_known_secrets().mask(text)), err=error)
+    click.echo(escape_controls(find_known_secrets().mask(text)), err=error)
 
 
-def _find_known_secrets() -> KnownSecrets:
+def find_known_secrets() -> KnownSecrets:
+    """What this command was given that no text may quote."""
     return find_secrets(environment(), sys.argv)
 
 

@@ -9,6 +9,7 @@ import click
 
 from stoker.any_python.lines import did_you_mean
 from stoker.cli.lookup import run_state
+from stoker.cli.metrics import describe_steps, find_metrics
 from stoker.cli.options import complete, find_stores, json_option, store_options
 from stoker.cli.printing import print_answer, readable_duration, readable_time
 from stoker.metadata.config import StoreConfig
@@ -29,14 +30,31 @@ def runs(root: str, place: str | None, pipeline: str | None, number: int, as_jso
     if pipeline and not found:
         raise _unknown_pipeline(pipeline, stores)
     found.sort(key=lambda record: int(record["started_ms"]), reverse=True)
-    _print(found[:number], with_store=len(stores) > 1, as_json=as_json)
+    shown = found[:number]
+    for one in stores:
+        _add_metrics(one, [record for record in shown if record["store"] == _name_store(one)])
+    _print(shown, with_store=len(stores) > 1, as_json=as_json)
     return 0
+
+
+def _name_store(config: StoreConfig) -> str:
+    return os.path.relpath(config.path)
+
+
+def _add_metrics(config: StoreConfig, records: list[dict[str, Any]]) -> None:
+    """Add the last metrics of the runs that are shown; those of others are not read."""
+    if not records:
+        return
+    with Store(config) as store:
+        found = find_metrics(store, [record["run"] for record in records])
+    for record in records:
+        record["metrics"] = found.get(record["run"], {})
 
 
 def _list_runs(config: StoreConfig, pipeline: str | None, number: int) -> list[dict[str, Any]]:
     with Store(config) as store:
         found = store.runs(pipeline, newest=number)
-        return [{**_describe(run), "store": os.path.relpath(config.path)} for run in found]
+        return [{**_describe(run), "store": _name_store(config)} for run in found]
 
 
 def _unknown_pipeline(name: str, stores: Sequence[StoreConfig]) -> click.UsageError:
@@ -79,19 +97,22 @@ def _describe(run: PipelineRun) -> dict[str, Any]:
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    return Table(
-        columns=("run", "pipeline", "state", "steps", "cached", "started", "took"),
-        rows=[
-            (
-                *(str(record[key]) for key in ("run", "pipeline", "state")),
-                _count_steps(record),
-                str(record["cached"]),
-                readable_time(record["started_ms"]),
-                readable_duration(record["took_ms"]),
-            )
-            for record in records
-        ],
-    )
+    columns = ["run", "pipeline", "state", "steps", "cached", "started", "took"]
+    rows = [
+        [
+            *(str(record[key]) for key in ("run", "pipeline", "state")),
+            _count_steps(record),
+            str(record["cached"]),
+            readable_time(record["started_ms"]),
+            readable_duration(record["took_ms"]),
+        ]
+        for record in records
+    ]
+    told = [describe_steps(record.get("metrics", {})) for record in records]
+    if any(told):
+        columns.append("metrics")
+        rows = [[*row, metrics] for row, metrics in zip(rows, told, strict=True)]
+    return Table(columns=columns, rows=rows)
 
 
 def _count_steps(record: dict[str, Any]) -> str:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker show`: a run, a step or an artifact, as far as the store and the files can tell."""
 
+import contextlib
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
-from stoker.artifacts import Artifact, Model
+from stoker.artifacts import Artifact, Model, ModelRun
 from stoker.cli.lookup import (
     find_artifact,
     find_execution,
@@ -16,26 +18,29 @@ from stoker.cli.lookup import (
     find_run,
     list_runs,
     list_steps,
+    root_of_run,
     run_state,
     step_state,
     unknown_node,
 )
+from stoker.cli.metrics import find_metrics, read_metrics
 from stoker.cli.options import complete, json_option, with_store
 from stoker.cli.printing import print_answer, print_line, readable_duration, readable_time
+from stoker.errors import BadData
 from stoker.metadata.masking import mask_secrets
-from stoker.metadata.records import ROOT, SKIPPED, Execution, PipelineRun
+from stoker.metadata.queries import WRITTEN
+from stoker.metadata.records import OWN_PROPERTIES, SKIPPED, Execution, PipelineRun
 from stoker.metadata.store import Store
 from stoker.storage.digests import Manifest
 from stoker.storage.files import show_path
 from stoker.storage.root import manifest_file
 from stoker.views.artifact_views import html_page, preview
+from stoker.views.last_metrics import MEASURED, describe_metrics
 from stoker.views.model_tables import REPORTS, SIGNATURES, formats_tables
 from stoker.views.table import Table, one_line, readable_path, readable_size
 
 _Answer: TypeAlias = tuple[Any, Sequence[Table | Mapping[str, str] | str]]
 """What is printed as JSON, and the parts of what is printed as text."""
-_OURS = ("cache_key", "cache_parts", "cache_explanation", "observed", "edits_while_running")
-"""Properties that the runner keeps for itself; `stoker explain` is about them."""
 
 
 @click.command()
@@ -88,18 +93,23 @@ def _describe_run(store: Store, run: PipelineRun) -> _Answer:
         {**_step(store, execution), "outputs": _references(outputs.get(execution.id, {}))}
         for execution in executions
     ]
-    root = str(run.properties.get(ROOT, ""))
     facts = {
         "run": run.run_id,
         "pipeline": run.pipeline_name,
         "state": run_state(run),
         "started": readable_time(run.created_ms),
-        "root": store.moved_roots.get(root, root),
+        "root": root_of_run(store, run),
     }
+    metrics = find_metrics(store, [run.run_id])[run.run_id]
+    for step in steps:
+        step["metrics"] = metrics.get(step["node"], {})
     rows = [row for step in steps for row in _step_rows(step)]
-    table = Table(columns=("step", "state", "took", "outputs"), rows=rows)
+    parts: list[Table | str] = ["", Table(columns=("step", "state", "took", "outputs"), rows=rows)]
+    if metrics:
+        told = [(node, describe_metrics(few, most=len(few))) for node, few in metrics.items()]
+        parts += ["", Table(columns=("step", "last metrics"), rows=told)]
     shown = {**facts, "root": readable_path(facts["root"])}
-    return {**facts, "steps": steps}, [shown, "", table]
+    return {**facts, "steps": steps, "metrics": metrics}, [shown, *parts]
 
 
 def _step_rows(step: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -138,7 +148,10 @@ def _reference_lines(references: dict[str, list[dict[str, Any]]]) -> list[str]:
 
 
 def _describe_execution(store: Store, execution: Execution) -> _Answer:
-    parameters = {name: value for name, value in execution.properties.items() if name not in _OURS}
+    measured = _find_measured(store, execution)
+    parameters = {
+        name: value for name, value in execution.properties.items() if name not in OWN_PROPERTIES
+    }
     record = {
         **_step(store, execution),
         "pipeline": execution.pipeline_name,
@@ -147,6 +160,7 @@ def _describe_execution(store: Store, execution: Execution) -> _Answer:
         "parameters": mask_secrets(parameters),
         "inputs": _references(store.inputs(execution.id)),
         "outputs": _references(store.outputs(execution.id)),
+        "metrics": read_metrics(*measured),
         "error": execution.error,
     }
     facts = {
@@ -160,8 +174,24 @@ def _describe_execution(store: Store, execution: Execution) -> _Answer:
         "outputs": "\n".join(_reference_lines(record["outputs"])),
         "parameters": "\n".join(f"{k} = {one_line(v)}" for k, v in record["parameters"].items()),
         "error": execution.error,
+        "tensorboard": _advise_tensorboard(measured, execution.node_id),
     }
-    return record, [facts]
+    tables: list[Table] = []
+    for one in measured:
+        with contextlib.suppress(BadData):  # it is being written, or `stoker verify` is about it
+            tables += preview(one)
+    return record, [facts, *(part for table in tables for part in ("", table))]
+
+
+def _find_measured(store: Store, execution: Execution) -> list[Artifact]:
+    """What has the metrics of a step, if it trains or evaluates: also while it runs."""
+    found = store.artifacts_by_key(execution.id, WRITTEN)
+    return [one for many in found.values() for one in many if one.type_name in MEASURED]
+
+
+def _advise_tensorboard(measured: Sequence[Artifact], node_id: str) -> str:
+    is_watched = any(isinstance(one, ModelRun) and os.path.isdir(one.uri) for one in measured)
+    return f"stoker tensorboard {shlex.quote(node_id)}" if is_watched else ""
 
 
 def _describe_artifact(store: Store, artifact: Artifact) -> _Answer:

@@ -72,12 +72,23 @@ def sort_slices(measured: Measured) -> list[tuple[OurSliceKey, dict[MetricId, fl
 def read_metrics(folder: str) -> Measured:
     """The metrics of an evaluation; values that are no single number are left out."""
     return {
-        read_slice_key(message.slice_key): {
-            read_metric_key(one.key): one.value.double_value.value
-            for one in message.metric_keys_and_values
-            if one.value.WhichOneof("type") == "double_value"
-        }
+        read_slice_key(message.slice_key): _read_values(message)
         for message in read_messages(folder)
+    }
+
+
+def read_overall_metrics(folder: str) -> dict[MetricId, float]:
+    """The metrics of all examples, without those of slices; empty if there are none."""
+    messages = read_messages(folder)
+    overall = (one for one in messages if not one.slice_key.single_slice_keys)
+    return next(map(_read_values, overall), {})
+
+
+def _read_values(message: MetricsForSlice) -> dict[MetricId, float]:
+    return {
+        read_metric_key(one.key): one.value.double_value.value
+        for one in message.metric_keys_and_values
+        if one.value.WhichOneof("type") == "double_value"
     }
 
 

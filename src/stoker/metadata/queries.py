@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 
 from stoker.artifacts import State
 from stoker.metadata import schema as db
-from stoker.metadata.records import ROOT, STORE_FILE, EventType, ExecutionState
+from stoker.metadata.records import MADE, ROOT, STORE_FILE, EventType, ExecutionState
 from stoker.metadata.schema import TypeKind
 
 Ids = Select[int]
@@ -20,6 +20,9 @@ OUTPUTS = (
     EventType.INTERNAL_OUTPUT,
     EventType.PENDING_OUTPUT,
 )
+
+WRITTEN = (*MADE, EventType.PENDING_OUTPUT)
+"""How a step touches what it writes itself, from its beginning on."""
 
 
 def one_execution(execution_id: int) -> Ids:
@@ -176,6 +179,18 @@ def events_of(executions: Ids | Collection[int], types: Collection[EventType] | 
     """The events of some executions."""
     wanted = select(db.event.c.id).where(db.event.c.execution_id.in_(executions))
     return wanted if types is None else wanted.where(db.event.c.type.in_(types))
+
+
+def outputs_of_runs(run_ids: Collection[str], type_names: Collection[str]) -> Ids:
+    """The events by which steps of some runs wrote artifacts of some types, published or not."""
+    named = contexts(RUN).where(db.context.c.name.in_(run_ids))
+    steps = select(db.association.c.execution_id).where(db.association.c.context_id.in_(named))
+    kinds = db.type_.c.type_kind == TypeKind.ARTIFACT, db.type_.c.name.in_(type_names)
+    typed = select(db.artifact.c.id).where(
+        db.artifact.c.id == db.event.c.artifact_id,
+        db.artifact.c.type_id.in_(select(db.type_.c.id).where(*kinds)),
+    )
+    return events_of(steps, WRITTEN).where(typed.exists())
 
 
 def pending_outputs(execution_id: int) -> Ids:

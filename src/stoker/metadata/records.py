@@ -11,6 +11,12 @@ from stoker.artifacts import Artifact, PropertyValue
 SKIPPED = "skipped"
 """The property of an execution that a condition has canceled: why."""
 
+OWN_PROPERTIES = (
+    *("cache_key", "cache_parts", "cache_explanation", "observed", "edits_while_running"),
+    SKIPPED,
+)
+"""The properties of an execution that are no parameters: the runner's own."""
+
 RUN_STATE = "state"
 """The property of a run that says how it ended; until then, that it is `running`."""
 ROOT, STORE_FILE = "root", "store_file"

@@ -309,6 +309,27 @@ class Store:
         """The artifacts that the executions of a run published, by execution and key."""
         return self._by_key(queries.events_of(queries.executions(run_id=run_id), _WRITTEN))
 
+    def outputs_of_runs(
+        self, run_ids: Collection[str], type_names: Collection[str]
+    ) -> list[tuple[Execution, Artifact]]:
+        """What steps of some runs have written of these types, oldest first, each with its step.
+
+        Also what is being written, and what a step that failed has left; of a cache hit, what it
+        gave. The executions have no properties.
+        """
+        wanted = queries.outputs_of_runs(run_ids, type_names)
+        with self._database.connect_to_read() as connection:
+            events = load.events(connection, wanted)
+            touched = self._load_artifacts(
+                connection, wanted.with_only_columns(db.event.c.artifact_id)
+            )
+            steps = load.executions(
+                connection, wanted.with_only_columns(db.event.c.execution_id), only=()
+            )
+        artifacts = {artifact.id: artifact for artifact in touched}
+        executions = {step.id: step for step in steps}
+        return [(executions[one.execution_id], artifacts[one.artifact_id]) for one in events]
+
     def _by_key(self, wanted: queries.Ids) -> dict[int, dict[str, list[Artifact]]]:
         """The artifacts of some events, by execution and key."""
         with self._database.connect_to_read() as connection:

@@ -243,7 +243,7 @@ def collect_parts(
         "stoker": importlib.metadata.version("stoker"),
         **{f"version of {name}": version for name, version in plan.package_versions.items()},
         **_find_versions(plan.needs),
-        **_collect_code_parts(node, plan, digest),
+        **collect_code_parts(node, plan, digest),
     }
     for name, value in plan.parameters.items():
         # Where the code lies does not matter, only what it says.
@@ -280,7 +280,7 @@ def _find_versions(needs: ProcessNeeds) -> dict[str, str]:
     return versions
 
 
-def _collect_code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests) -> dict[str, str]:
+def collect_code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests) -> dict[str, str]:
     """The user's code: what pipeline files define, and the files of a module."""
     parts, files = {}, set()
     for reference in (node.executor_spec.class_path, *plan.artifact_classes.values()):

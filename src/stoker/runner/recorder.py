@@ -15,7 +15,8 @@ from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.dsl.component import Node
 from stoker.errors import StepFailed, StoreError
 from stoker.metadata.masking import KnownSecrets
-from stoker.metadata.records import SKIPPED, EventType, ExecutionState
+from stoker.metadata.records import OWN_PROPERTIES, SKIPPED, EventType, ExecutionState
+from stoker.runner.tracking import Trackers, describe_outputs
 from stoker.storage.digests import Manifest, seal
 from stoker.storage.root import Root, manifest_file, output_dir
 
@@ -34,6 +35,8 @@ class ExecutionRecorder:
     node: Node
     secrets: KnownSecrets
     """What no text that is recorded may quote."""
+    trackers: Trackers
+    """Who is told of it besides the store, and later."""
     id: int = 0
     outputs: ArtifactMap = field(default_factory=dict)
 
@@ -62,6 +65,9 @@ class ExecutionRecorder:
         )
         for artifact in every(self.outputs):
             os.makedirs(output_dir(artifact.uri))
+        if self.trackers:
+            parameters = {name: v for name, v in properties.items() if name not in OWN_PROPERTIES}
+            self._note("step_began", parameters=parameters)
 
     def publish(self, outputs: ArtifactMap, properties: Mapping[str, Any] | None = None) -> None:
         """Seal the files, write their manifests, then make everything LIVE in one transaction."""
@@ -71,6 +77,7 @@ class ExecutionRecorder:
             manifest.write(manifest_file(artifact.uri))
         self.store.publish(self.id, outputs, properties=properties)
         self.outputs = outputs
+        self._note("step_ended", state="complete")
 
     def _seal(self, artifact: Artifact) -> Manifest:
         try:
@@ -84,22 +91,34 @@ class ExecutionRecorder:
         """Publish files from outside the pipeline, which stay where they are."""
         self.store.publish(self.id, outputs)
         self.outputs = outputs
+        self._note("step_ended", state="complete")
 
     def refer_to(self, outputs: ArtifactMap) -> None:
         """Give artifacts that earlier runs have published, as a Resolver does."""
         self.store.publish(self.id, outputs, event=EventType.INTERNAL_OUTPUT)
         self.outputs = outputs
 
-    def reuse(self, outputs: ArtifactMap) -> None:
+    def reuse(self, execution_id: int) -> None:
         """Give the outputs of an earlier execution of the same step: a cache hit."""
+        outputs = self.store.outputs(execution_id)
         self.store.publish(self.id, outputs, state=ExecutionState.CACHED)
         self.outputs = outputs
+        if self.trackers:
+            original = self.store.execution(execution_id).run_id
+            self._note("step_ended", state="cached", original=original)
+
+    def _note(self, kind: str, **facts: Any) -> None:
+        if self.trackers:
+            outputs = describe_outputs(self.outputs)
+            step = {"step": self.node.id, "execution": self.id, "outputs": outputs}
+            self.trackers.note(kind, **step, **facts)
 
     def skip(self, why_not: str) -> None:
         """Record that the step is not run."""
         why_not = self.secrets.mask(why_not)
         self.begin({}, {SKIPPED: why_not})
         self.store.close_execution(self.id, ExecutionState.CANCELED, f"Skipped: {why_not}.")
+        self._note("step_ended", state=SKIPPED)
 
     @contextlib.contextmanager
     def close_on_failure(self) -> Iterator[None]:
@@ -116,6 +135,7 @@ class ExecutionRecorder:
                     ExecutionState.CANCELED if stopped else ExecutionState.FAILED,
                     self.secrets.mask("\n".join(filter(None, texts))),
                 )
+            self._note("step_ended", state="canceled" if stopped else "failed")
             raise
 
     def _find_free_id(self) -> int:

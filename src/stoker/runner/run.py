@@ -23,6 +23,7 @@ from stoker.runner.console import Console
 from stoker.runner.plan import RunOptions, plan_steps
 from stoker.runner.recorder import add_note_if_unrecorded
 from stoker.runner.steps import Steps
+from stoker.runner.tracking import find_trackers
 from stoker.storage.digests import FileDigests
 from stoker.storage.locks import hold_run_lock
 from stoker.storage.root import Root
@@ -95,6 +96,15 @@ def begin_run(
                 RUN_STATE: "running",
             },
         )
+        # Not before: who is told that a run began is told how it ended.
+        steps.trackers = find_trackers(console, temporary_dir)
+        steps.trackers.note(
+            "run_began",
+            pipeline=pipeline.pipeline_name,
+            run=run_id,
+            root=root.path,
+            source=sys.argv[0],
+        )
         with _record_end(steps):
             yield steps
 
@@ -109,8 +119,10 @@ def _record_end(steps: Steps) -> Iterator[None]:
         end: RunEnd = "canceled" if isinstance(error, KeyboardInterrupt) else "failed"
         with add_note_if_unrecorded(error):
             steps.store.end_run(name, run_id, end)
+        steps.trackers.note("run_ended", state=end)
         raise
     steps.store.end_run(name, run_id, "complete")
+    steps.trackers.note("run_ended", state="complete")
 
 
 def _check_writable(root: Root, pipeline: Pipeline) -> None:

@@ -56,6 +56,7 @@ from stoker.runner.inputs import (
 )
 from stoker.runner.plan import RunOptions, StepPlan, plan_step
 from stoker.runner.recorder import ExecutionRecorder
+from stoker.runner.tracking import Trackers
 from stoker.storage.digests import FileDigests
 from stoker.storage.files import remove_dir
 from stoker.storage.locks import discard_dir, hold_dir, is_locked
@@ -88,9 +89,11 @@ class Steps:
     num_executions: int = field(init=False)
     """How many there will be: more than steps, if those in loops run more than once."""
     rounds: Rounds = field(init=False)
+    trackers: Trackers = field(init=False)
 
     def __post_init__(self) -> None:
         self.num_executions = self.num_steps
+        self.trackers = Trackers(console=self.console)
         self.rounds = Rounds(find_elsewhere=self._find_elsewhere)
 
     def keep_secret(self, *values: Any) -> None:
@@ -258,7 +261,7 @@ class Steps:
                 continue
             why = {"cache_explanation": f"partial run: the outputs of execution {execution.id}"}
             with self._record(node, {}, why, how="taken from an earlier run") as record:
-                record.reuse(self.store.outputs(execution.id))
+                record.reuse(execution.id)
         if all(execution.standing == SKIPPED for execution in executions):
             self.rounds.skip_whole(node.id)
 
@@ -287,6 +290,7 @@ class Steps:
     def _run_component(self, node: BaseComponent) -> None:
         inputs = self._get_inputs(node)
         plan = self._complete_plan(node, self._gather_facts(node, inputs))
+        self.trackers.note_code(node, plan, self.digest)
         parts: Mapping[str, str] = {}
         if self.pipeline.enable_cache or node.RESUMABLE:
             parts = cache.collect_parts(node, plan, inputs, self.digest)
@@ -301,7 +305,7 @@ class Steps:
         }
         if isinstance(decision, cache.Hit):
             with self._record(node, inputs, properties, how="cached") as execution:
-                execution.reuse(self.store.outputs(decision.execution_id))
+                execution.reuse(decision.execution_id)
             if node.RESUMABLE:  # a run that was killed right after it had published it leaves them
                 discard_dir(*self._find_checkpoints(node, parts))
             return
@@ -596,6 +600,7 @@ class Steps:
             run_id=self.run_id,
             node=node,
             secrets=self.console.secrets,
+            trackers=self.trackers,
         )
 
     @contextlib.contextmanager

@@ -49,6 +49,7 @@ KNOWN = {
     ),
     "kfp": KnownPackage(advice=RUN_HERE),
     "kubernetes": KnownPackage(advice=RUN_HERE),
+    "mlflow": KnownPackage(pip="'stoker[mlflow]'"),
     "tensorflow_addons": KnownPackage(environment="tf-2.15"),
     "tensorflow_cloud": KnownPackage(
         advice="Train on this machine, or with workers on Ray: LocalDagRunner(OnRay())."

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who else is told of a run, such as an MLflow server.
+
+    begin_run, ExecutionRecorder ─▶ Trackers.note(kind, …) ─▶ Tracker.note(event), of each tracker
+
+An event is plain JSON without secrets. Its `kind` is one of these, with what else it has:
+
+    run_began     pipeline, run, root, source
+    code          step, files, digests                    of a step that is about to be decided on
+    step_began    step, execution, parameters, outputs    outputs, if it is going to write some
+    step_ended    step, execution, state, outputs, original    the run that a cached step is from
+    run_ended     state
+
+To add a tracker:
+
+1. Write a class with the one method of `Tracker` in a file here. The run waits for that method, but
+   for nobody else: leave what takes time to a process of its own, as `mlflow_tracker.py` does.
+2. Name it in `find_trackers`: when it is wanted, and what is said if its package is missing.
+3. Give its package an extra in `pyproject.toml`, and a line in `user_code/known_packages.py`.
+"""
+
+import importlib.util
+import os
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from stoker.artifacts import ArtifactMap, every
+from stoker.dsl.component import BaseComponent
+from stoker.runner.cache import collect_code_parts
+from stoker.runner.console import Console
+from stoker.runner.plan import StepPlan
+from stoker.storage.digests import FileDigests
+from stoker.user_code.known_packages import find_package
+
+Event = dict[str, Any]
+MLFLOW_URI = "MLFLOW_TRACKING_URI"
+"""The environment variable by which MLflow's own programs, and so users, name a server."""
+
+
+class Tracker(Protocol):
+    """Is told what happens in a run. This one writes it down:
+
+    class Diary:
+        def note(self, event):
+            with open("diary.txt", "a") as file:
+                print(event["kind"], event.get("step", ""), file=file)
+    """
+
+    def note(self, event: Event) -> None:
+        """Take an event; an OSError is told to the user, and ends the tracker, not the run."""
+
+
+@dataclass(kw_only=True)
+class Trackers:
+    """All trackers of one run."""
+
+    console: Console
+    trackers: list[Tracker] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.trackers)
+
+    def note(self, kind: str, **facts: Any) -> None:
+        """Tell everyone, without secrets; whoever fails is told nothing more."""
+        if not self.trackers:
+            return
+        event = self.console.secrets.mask({"kind": kind, **facts})
+        for tracker in list(self.trackers):
+            try:
+                tracker.note(event)
+            except OSError as error:
+                self.trackers.remove(tracker)
+                name = type(tracker).__name__
+                self.console.step(f"warning: {name} failed, and the run goes on: {error}")
+
+    def note_code(self, node: BaseComponent, plan: StepPlan, digest: FileDigests) -> None:
+        """Tell which code of the user's a step has."""
+        if self.trackers:
+            digests = collect_code_parts(node, plan, digest)
+            defined_in = node.executor_spec.class_path.rpartition(":")[0]  # of a @component
+            files = dict.fromkeys([*plan.code_files, defined_in])
+            scripts = [file for file in files if file.endswith(".py")]
+            self.note("code", step=node.id, files=scripts, digests=digests)
+
+
+def find_trackers(console: Console, temporary_dir: str) -> Trackers:
+    """The trackers that the user's environment asks for; their files go to `temporary_dir`."""
+    trackers = Trackers(console=console)
+    if os.environ.get(MLFLOW_URI):
+        if not _is_installed("mlflow"):
+            lack = find_package("mlflow").describe("mlflow")
+            console.step(f"{MLFLOW_URI} is set, but {lack} The run goes on without it.")
+            return trackers
+        from stoker.runner.mlflow_tracker import MlflowTracker
+
+        try:
+            trackers.trackers.append(MlflowTracker(temporary_dir, console.step))
+        except OSError as error:
+            console.step(f"warning: MLflow is not told of this run: {error}")
+    return trackers
+
+
+def _is_installed(name: str) -> bool:
+    """Whether there is such a package, and not only a folder of that name."""
+    found = importlib.util.find_spec(name)
+    return found is not None and found.origin is not None
+
+
+def describe_outputs(outputs: ArtifactMap) -> list[dict[str, Any]]:
+    """Outputs as an event has them."""
+    return [
+        {"type": one.type_name, "uri": one.uri, "properties": dict(one.custom_properties)}
+        for one in every(outputs)
+    ]
