@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
 import sysconfig
 from importlib.abc import MetaPathFinder
@@ -36,6 +37,7 @@ PIPELINE_MODULE = "__stoker_main__"
 _pipeline_files: dict[str, ModuleType] = {}
 """The pipeline files that this process has loaded: each is loaded once."""
 
+_RELATIVE_IMPORT = re.compile(rb"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
 _OURS = ("stoker", "tfx")
 _STANDARD_LIBRARY = str(sysconfig.get_path("stdlib")) + os.sep
 _OUR_PACKAGES = os.path.dirname(os.path.dirname(HERE))
@@ -161,12 +163,28 @@ def package_of(module_file: str | os.PathLike[str]) -> tuple[str, str]:
     """Where a file's outermost package lies, and the file's dotted name from there.
 
     A file in a folder without `__init__.py` is a module of its own: its folder, its bare name.
+    If it has relative imports, the folders that those reach are a package, as Python lets them be.
     """
     folder, name = os.path.split(os.path.splitext(os.path.abspath(module_file))[0])
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
+    num_left = 0 if _is_package(folder) else _count_dots(module_file)
+    while _is_package(folder) or num_left:
+        num_left = max(0, num_left - 1)
         folder, package = os.path.split(folder)
         name = f"{package}.{name}"
     return folder, name
+
+
+def _is_package(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "__init__.py"))
+
+
+def _count_dots(module_file: str | os.PathLike[str]) -> int:
+    """How many folders up the relative imports of a file reach, its own being the first."""
+    try:
+        with open(module_file, "rb") as file:
+            return max(map(len, _RELATIVE_IMPORT.findall(file.read())), default=0)
+    except OSError:
+        return 0
 
 
 def put_first_on_sys_path(*folders: str) -> None:
