@@ -27,11 +27,12 @@ _ONCE_BY_POSITION = {
     "vocabulary": (1, ("top_k", "frequency_threshold", "vocab_filename", "store_frequency")),
 }
 """How many arguments are still taken by position, and which followed them."""
-_RENAMED = {
+RENAMED = {
     "apply_vocab": "apply_vocabulary",
     "string_to_int": "compute_and_apply_vocabulary",
     "uniques": "vocabulary",
 }
+"""Functions by the names that they lost."""
 
 _changed: "weakref.WeakSet[Any]" = weakref.WeakSet()
 """The functions that were changed; the library wraps its own, so that a wrapper says nothing."""
@@ -50,7 +51,7 @@ def _change_functions(package: ModuleType) -> None:
         _change(package, name, functools.partial(_drop, argument=argument))
     for name, (count, names) in _ONCE_BY_POSITION.items():
         _change(package, name, functools.partial(_name_arguments, num_positions=count, names=names))
-    for old, new in _RENAMED.items():
+    for old, new in RENAMED.items():
         vars(package).setdefault(old, vars(package)[new])
 
 
