@@ -99,7 +99,9 @@ def load_dotted(path: str) -> Callable[..., Any]:
     module = importlib.import_module(module_name)
     fill_in_flags()
     if not hasattr(module, name):
-        raise ValueError(f"{module_name} defines no {name}; {_describe_content(module)}")
+        raise ValueError(
+            f"{module_name} defines no {name}; {_describe_content(module)} Define it there."
+        )
     return _check_callable(getattr(module, name), path)
 
 
@@ -151,7 +153,7 @@ def _load_pipeline_file(path: str) -> ModuleType:
         return program
     if file not in _pipeline_files:
         if not os.path.isfile(file):
-            raise ValueError(f"There is no pipeline file {file}.")
+            raise ValueError(f"There is no pipeline file {file}. Check the path.")
         put_first_on_sys_path(os.path.dirname(file))
         count = len(_pipeline_files)
         name = f"{PIPELINE_MODULE}{count}" if count else PIPELINE_MODULE
@@ -348,7 +350,9 @@ def loaded_files(ours: Sequence[str] = (HERE,)) -> list[str]:
 
 def _check_callable(found: Any, what: str) -> Callable[..., Any]:
     if not callable(found):
-        raise ValueError(f"{what} is not a function but {type(found).__name__}: {found!r}.")
+        raise ValueError(
+            f"{what} is not a function but {type(found).__name__}: {found!r}. Define it with def."
+        )
     function: Callable[..., Any] = found
     return function
 
