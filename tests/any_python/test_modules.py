@@ -46,6 +46,18 @@ def test_a_module_in_a_package_gets_its_dotted_name_and_relative_imports(write):
     assert sys.modules["pkg_2.sub"].module is loaded
 
 
+def test_folders_that_relative_imports_reach_are_a_package_without_init_files(write):
+    write("pkg_without_init/constants.py", "x = 1")
+    write("pkg_without_init/sub/beside.py", "x = 2")
+    module = write(
+        "pkg_without_init/sub/module.py",
+        "from ..constants import x\nfrom .beside import x as y\nimport beside",
+    )
+    loaded = load_module_file(module)
+    assert loaded.__name__ == "pkg_without_init.sub.module"
+    assert (loaded.x, loaded.y, loaded.beside.x) == (1, 2, 2)
+
+
 def test_a_file_need_not_end_in_py(write):
     assert load_module_file(write("module_file_without_suffix", "x = 1")).x == 1
 

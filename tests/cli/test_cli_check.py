@@ -88,6 +88,29 @@ def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, sou
 @pytest.mark.parametrize(
     ("source", "advice"),
     [
+        ("tf.keras.applications.MobileNetV2(include_top=False)", "~/.keras/models"),
+        ("tf.keras.applications.resnet50.ResNet50(weights='imagenet')", "~/.keras/models"),
+        ("tf.keras.applications.MobileNetV2(weights=None)", None),
+        ("tf.keras.datasets.fashion_mnist.load_data()", "~/.keras/datasets"),
+        ("hub.KerasLayer('https://tfhub.dev/google/nnlm/2')", "TFHUB_CACHE_DIR"),
+        ("hub.KerasLayer('models/nnlm')", None),
+        ("urllib.request.urlretrieve(URL, 'data.csv')", "put the file there"),
+    ],
+)
+def test_what_is_downloaded_in_the_middle_of_a_run_is_told(check, source, advice):
+    record = check(
+        module=f"import tensorflow as tf\nimport urllib.request\ndef run_fn(f):\n  {source}"
+    )
+    told = lines(record, "needs")
+
+    assert record["would_run"]
+    assert told == [one for one in told if advice in one and one.startswith("needs 4: ")]
+    assert len(told) == (advice is not None)
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
         ("import tensorflow_addons", "stoker env create tf-2.15, and Trainer(python='tf-2.15')"),
         ("import tensorflow as tf\nx = tf.contrib.learn", "stoker env create tf-1.15"),
         ("import tensorflow as tf\nx = tf.placeholder(tf.float32)", "stoker env create tf-1.15"),

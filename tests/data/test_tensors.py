@@ -187,6 +187,34 @@ def test_a_shuffle_reaches_all_rows_and_is_new_in_every_epoch(many, schema, smal
             assert few == b"word %d" % (number % 7)
 
 
+@pytest.mark.parametrize("num_epochs", [1, None])
+def test_few_rows_are_gathered_at_once_if_they_are_large(tmp_path, schema, monkeypatch, num_epochs):
+    from stoker.data.gather import RowReader
+
+    width, counts, read = 100_000, [], RowReader.read
+    pixels = [[float(row)] * width for row in range(200)]
+    ids_of_rows = pa.array([[row] for row in range(200)], pa.large_list(pa.int64()))
+    images = pa.record_batch(
+        {"id": ids_of_rows, "image": pa.array(pixels, pa.large_list(pa.float32()))}
+    )
+    feature = schema_pb2.Feature(name="image", type=schema_pb2.FLOAT)
+    feature.presence.min_fraction = 1
+    feature.shape.dim.add(size=width)
+    of_images = schema_pb2.Schema(feature=[schema.feature[0], feature])
+    monkeypatch.setattr(
+        RowReader,
+        "read",
+        lambda self, rows, *rest: counts.append(len(rows)) or read(self, rows, *rest),
+    )
+    files = write(tmp_path, images, num_shards=1)
+    batches = dataset(files, of_images, shuffle=True, num_epochs=num_epochs, batch_size=20)
+    taken = list(itertools.islice(batches, 10))
+    assert max(counts) <= 80
+    assert len(ids(taken)) == 200
+    for one in taken:
+        assert (one["image"].numpy()[:, -1] == one["id"].numpy().ravel()).all()
+
+
 @pytest.mark.parametrize("num_epochs", [3, None])
 def test_reading_goes_on_where_it_stopped_with_equal_batches(
     many, schema, small_blocks, num_epochs

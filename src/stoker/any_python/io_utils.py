@@ -61,7 +61,7 @@ def copy_dir(
     """
     allowed, denied = list(allow_regex_patterns), list(deny_regex_patterns)
     if not fileio.isdir(src):
-        raise fileio.NotFoundError(f"There is no directory {src} to copy.")
+        raise fileio.NotFoundError(f"There is no directory {src} to copy. Check the path.")
     delete_dir(ensure_local(dst))
     fileio.makedirs(dst)
 
@@ -151,7 +151,8 @@ def _parse_text(file_name: str, message: _Message, *, allow_unknown_field: bool)
         return text_format.Parse(text, message, allow_unknown_field=allow_unknown_field)
     except (text_format.ParseError, RecursionError) as error:
         raise ValueError(
-            f"{file_name} does not hold a {message.DESCRIPTOR.name} as text: {error}"
+            f"{file_name} does not hold a {message.DESCRIPTOR.name} as text: {error}."
+            " Name a file that does."
         ) from error
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
 import sysconfig
 from importlib.abc import MetaPathFinder
@@ -36,6 +37,7 @@ PIPELINE_MODULE = "__stoker_main__"
 _pipeline_files: dict[str, ModuleType] = {}
 """The pipeline files that this process has loaded: each is loaded once."""
 
+_RELATIVE_IMPORT = re.compile(rb"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
 _OURS = ("stoker", "tfx")
 _STANDARD_LIBRARY = str(sysconfig.get_path("stdlib")) + os.sep
 _OUR_PACKAGES = os.path.dirname(os.path.dirname(HERE))
@@ -97,7 +99,9 @@ def load_dotted(path: str) -> Callable[..., Any]:
     module = importlib.import_module(module_name)
     fill_in_flags()
     if not hasattr(module, name):
-        raise ValueError(f"{module_name} defines no {name}; {_describe_content(module)}")
+        raise ValueError(
+            f"{module_name} defines no {name}; {_describe_content(module)} Define it there."
+        )
     return _check_callable(getattr(module, name), path)
 
 
@@ -149,7 +153,7 @@ def _load_pipeline_file(path: str) -> ModuleType:
         return program
     if file not in _pipeline_files:
         if not os.path.isfile(file):
-            raise ValueError(f"There is no pipeline file {file}.")
+            raise ValueError(f"There is no pipeline file {file}. Check the path.")
         put_first_on_sys_path(os.path.dirname(file))
         count = len(_pipeline_files)
         name = f"{PIPELINE_MODULE}{count}" if count else PIPELINE_MODULE
@@ -161,12 +165,28 @@ def package_of(module_file: str | os.PathLike[str]) -> tuple[str, str]:
     """Where a file's outermost package lies, and the file's dotted name from there.
 
     A file in a folder without `__init__.py` is a module of its own: its folder, its bare name.
+    If it has relative imports, the folders that those reach are a package, as Python lets them be.
     """
     folder, name = os.path.split(os.path.splitext(os.path.abspath(module_file))[0])
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
+    num_left = 0 if _is_package(folder) else _count_dots(module_file)
+    while _is_package(folder) or num_left:
+        num_left = max(0, num_left - 1)
         folder, package = os.path.split(folder)
         name = f"{package}.{name}"
     return folder, name
+
+
+def _is_package(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "__init__.py"))
+
+
+def _count_dots(module_file: str | os.PathLike[str]) -> int:
+    """How many folders up the relative imports of a file reach, its own being the first."""
+    try:
+        with open(module_file, "rb") as file:
+            return max(map(len, _RELATIVE_IMPORT.findall(file.read())), default=0)
+    except OSError:
+        return 0
 
 
 def put_first_on_sys_path(*folders: str) -> None:
@@ -330,7 +350,9 @@ def loaded_files(ours: Sequence[str] = (HERE,)) -> list[str]:
 
 def _check_callable(found: Any, what: str) -> Callable[..., Any]:
     if not callable(found):
-        raise ValueError(f"{what} is not a function but {type(found).__name__}: {found!r}.")
+        raise ValueError(
+            f"{what} is not a function but {type(found).__name__}: {found!r}. Define it with def."
+        )
     function: Callable[..., Any] = found
     return function
 

@@ -142,7 +142,9 @@ def _find(text: str, root: str, place: str | None) -> _ModelToRewrite:
                 raise
             return _ModelToRewrite(uri=path)
         if not isinstance(artifact, Model):
-            raise click.UsageError(f"Artifact {artifact.id} is {artifact.type_name}, not a Model.")
+            raise click.UsageError(
+                f"Artifact {artifact.id} is {artifact.type_name}, not a Model. Name a Model."
+            )
         return _ModelToRewrite(
             uri=artifact.uri, examples=_first_examples(store, artifact), store=config
         )

@@ -110,6 +110,7 @@ def _batches(columns: Columns, options: TensorFlowDatasetOptions, start: Positio
         start=start.epoch * columns.num_rows + start.row,
         stop=None if endless else columns.num_rows * (options.num_epochs or 0),
         drop_remainder=_drops_remainder(options),
+        bytes_per_row=columns.num_bytes // max(1, columns.num_rows),
     )
 
 

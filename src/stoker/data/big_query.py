@@ -26,7 +26,9 @@ def read_rows(query: str, project: str) -> Iterator[tuple[str, pa.RecordBatch]]:
             f"BigQuery needs credentials: {error} Try `gcloud auth application-default login`."
         ) from error
     except (GoogleAPIError, OSError) as error:
-        raise BadData(f"BigQuery refused the query {query!r:.200}: {error}") from error
+        raise BadData(
+            f"BigQuery refused the query {query!r:.200}: {error}. Correct the query."
+        ) from error
 
 
 def _connect(project: str) -> Any:

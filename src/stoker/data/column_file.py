@@ -242,7 +242,9 @@ def _canonicalize(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same columns, sorted, as lists with the value types that an example can hold."""
     names = sorted(batch.schema.names)
     if batch.num_rows and not names:
-        raise BadData("There are examples without any feature, and so without columns.")
+        raise BadData(
+            "There are examples without any feature, and so without columns. Leave them out."
+        )
     columns = [batch.column(name) for name in names]
     cast = [column.cast(_canonical_type(column.type)) for column in columns]
     fields = [pa.field(name, column.type) for name, column in zip(names, cast, strict=True)]
@@ -263,7 +265,9 @@ def union(schemas: list[pa.Schema], path: str) -> pa.Schema:
     try:
         fields = pa.unify_schemas(schemas) if schemas else ()
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise BadData(f"{path}: a feature changes its type: {error}") from error
+        raise BadData(
+            f"{path}: a feature changes its type: {error}. Write it with one type everywhere."
+        ) from error
     return pa.schema(sorted(fields, key=lambda field: field.name))
 
 

@@ -53,6 +53,7 @@ class Columns:
         self.files = list(files)
         self.schema: pa.Schema = union([file.schema for file in files], shards[0])
         self.num_rows = sum(file.num_rows for file in files)
+        self.num_bytes = sum(len(file.data) for file in files)
         num_blocks = [file.num_blocks for file in files]
         self._first_blocks: list[int] = list(itertools.accumulate(num_blocks, initial=0))
         self._cache_dir = cache_dir

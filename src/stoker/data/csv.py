@@ -124,7 +124,10 @@ def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatc
             num_rows += cells.num_rows
             yield cells
     if not num_rows:
-        raise BadData(f"{', '.join(files)}: there is a header, but no row below it.")
+        raise BadData(
+            f"{', '.join(files)}: there is a header, but no row below it."
+            " Add rows, or check the pattern."
+        )
 
 
 def _read_file(path: str, table: CsvLayout) -> Iterator[pa.RecordBatch]:

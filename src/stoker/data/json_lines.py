@@ -46,7 +46,10 @@ def scan(files: Sequence[str]) -> pa.Schema:
             raise BadData(_diagnose(files, path) or f"{path}: {error}.") from error
         num_rows += table.num_rows
     if not num_rows:
-        raise BadData(f"{', '.join(files)}: there is no line with a JSON object.")
+        raise BadData(
+            f"{', '.join(files)}: there is no line with a JSON object."
+            " Check the file, and the pattern."
+        )
     return pa.schema(list(found.items()))
 
 

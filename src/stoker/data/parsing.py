@@ -71,6 +71,7 @@ def make_parsing(schema: schema_pb2.Schema, label_key: str | None) -> Parsing:
         if key in features:
             raise ValueError(
                 f"The schema makes two tensors, {names[key]!r} and {name!r}, of {column!r}."
+                " Leave one of them out."
             )
         features[key], names[key] = feature, name
     if label_key is not None and label_key not in names.values():

@@ -30,7 +30,9 @@ def read_rows(query: str, connection: Mapping[str, Any]) -> Iterator[tuple[str, 
         while rows := cursor.fetchmany(_BATCH_ROWS):
             yield "the query's result", _make_batch(rows, cursor.description)
     except (prestodb.exceptions.PrestoError, OSError) as error:
-        raise BadData(f"Presto refused the query {query!r:.200}: {error}") from error
+        raise BadData(
+            f"Presto refused the query {query!r:.200}: {error}. Correct the query."
+        ) from error
 
 
 def _make_batch(rows: Sequence[Sequence[Any]], description: Sequence[Any]) -> pa.RecordBatch:

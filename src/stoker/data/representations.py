@@ -52,7 +52,10 @@ def value_column(tensor: schema_pb2.TensorRepresentation) -> str:
         return str(tensor.sparse_tensor.value_column_name)
     if kind in ("dense_tensor", "varlen_sparse_tensor"):
         return str(getattr(tensor, kind).column_name)
-    raise ValueError(f"The schema has a tensor of the kind {kind}, which examples cannot be.")
+    raise ValueError(
+        f"The schema has a tensor of the kind {kind}, which examples cannot be."
+        " Use a dense, sparse or ragged one."
+    )
 
 
 def parser_config(tensor: schema_pb2.TensorRepresentation, kind: int) -> Any:
@@ -90,6 +93,7 @@ def _dense_config(
             raise ValueError(
                 f"The schema's default value of {dense.column_name!r} is a {field}, but the "
                 f"feature is of type {schema_pb2.FeatureType.Name(kind)}."
+                " Give it one of that type."
             )
         default = [getattr(dense.default_value, field)] * math.prod(shape)
     return tf.io.FixedLenFeature(shape, _DTYPES[kind], default)
@@ -185,6 +189,7 @@ def _use(
         raise ValueError(
             f"The schema's sparse feature {sparse.name!r} is made of {name!r}, which the schema "
             "has not, or which another one is made of."
+            " Name other features."
         )
     return remaining.pop(name)
 

@@ -28,6 +28,8 @@ from stoker.data.row_order import Passes, RowOrder
 _KINDS = (tf.io.FixedLenFeature, tf.io.VarLenFeature, tf.io.SparseFeature, tf.io.RaggedFeature)
 _DTYPES = {pa.int64(): tf.int64, pa.float32(): tf.float32, pa.large_binary(): tf.string}
 _ROWS_AT_ONCE = 1 << 15
+_BYTES_AT_ONCE = 1 << 25
+"""What a block holds at most, unless one batch is more: rows may be whole images."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,8 @@ class Batches:
     stop: int | None
     """The place after the last one; None if there is no end."""
     drop_remainder: bool
+    bytes_per_row: int
+    """About how large a row is in memory."""
 
     def rows_of(self, order: RowOrder, number: int, batch: int, *, shifts: bool) -> np.ndarray:
         """The rows of a batch of a pass; with `shifts`, every pass goes on where the last ended."""
@@ -51,7 +55,8 @@ class Batches:
     def places(self) -> tf.data.Dataset:
         """Where each block begins, of how many batches it is, and of how many rows those are."""
         size, start = self.batch_size, self.start
-        batches_each = max(1, _ROWS_AT_ONCE // size)
+        rows_at_once = min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, self.bytes_per_row))
+        batches_each = max(1, rows_at_once // size)
         if self.stop is None:
             endless = tf.data.Dataset.counter(start, batches_each * size, dtype=tf.int64)
             return endless.map(lambda place: (place, np.int64(batches_each), np.int64(size)))

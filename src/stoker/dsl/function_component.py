@@ -189,7 +189,10 @@ def _read_signature(function: Callable[..., Any]) -> _Signature:
             case _ if value_type := _value_type(annotation):
                 values[name] = value_type
             case _:
-                raise ValueError(f"{where} has an annotation that is no input: {annotation!r}.")
+                raise ValueError(
+                    f"{where} has an annotation that is no input: {annotation!r}."
+                    " Use InputArtifact[…], OutputArtifact[…] or Parameter[…]."
+                )
     returns, may_be_none = _read_returns(function, hints.get("return"))
     return _Signature(
         inputs=inputs,
@@ -223,7 +226,10 @@ def _read_returns(
                 f"return: write it as an argument, {name}: OutputArtifact[…]."
             )
         if value_type is None:
-            raise ValueError(f"@component {function.__name__}: cannot return {name!r}: {kind!r}.")
+            raise ValueError(
+                f"@component {function.__name__}: cannot return {name!r}: {kind!r}."
+                " Return int, float, str, bytes, bool, list or dict."
+            )
         returns[name] = value_type
     return returns, frozenset(name for name, kind in kinds.items() if _without_none(kind)[1])
 
@@ -312,6 +318,7 @@ class FunctionComponent:
         if unnamed:
             raise ValueError(
                 f"{self.__name__}() takes keyword arguments only, so that a pipeline reads well."
+                " Name each of them."
             )
         return self._class(**given)
 

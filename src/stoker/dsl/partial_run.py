@@ -24,7 +24,10 @@ class PartialRun:
 
     def __post_init__(self) -> None:
         if not (self.from_nodes or self.to_nodes):
-            raise ValueError("RunOptions needs from_nodes, to_nodes or both; both are empty.")
+            raise ValueError(
+                "RunOptions needs from_nodes, to_nodes or both; both are empty."
+                " Name a step in one of them."
+            )
 
     def choose(self, steps: Sequence[Node]) -> "Choice":
         """What to do with each of a pipeline's steps, which are in order."""

@@ -323,7 +323,7 @@ def environment_variable(key: str) -> Placeholder:
 
     def compute(_: Facts) -> str:
         if key not in os.environ:
-            raise ValueError(f"the environment variable {key} is not set")
+            raise ValueError(f"the environment variable {key} is not set: set it before the run")
         return os.environ[key]
 
     return Placeholder(f"environment_variable({key!r})", compute)

@@ -112,6 +112,7 @@ def class_ids(batch: Scored, metric: str) -> np.ndarray:
         raise BadData(
             f"{metric}: the label {batch.labels[outside][0]:g} is no class of the model, which "
             f"has {num_classes}: 0 to {num_classes - 1}."
+            " Correct the label, or name another label_key."
         )
     return ids
 

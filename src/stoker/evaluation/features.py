@@ -68,6 +68,7 @@ def column(features: Features, name: str, role: str) -> np.ndarray:
         raise BadData(
             f"The {role} {name!r} should have as many values in every example: {lacking} of "
             f"{len(feature.lengths)} have another number than {width or 1}."
+            " Fill in what is missing."
         )
     refuse_nan(feature.values, f"The {role} {name!r}")
     return feature.values if width == 1 else feature.values.reshape(-1, width)
@@ -85,6 +86,7 @@ def labels_of(features: Features, name: str, outputs: Mapping[str, np.ndarray]) 
             raise BadData(
                 f"The label {name!r} is {one.decode(errors='replace')!r} in an example, which is "
                 f"no class of the model: it has {known}."
+                " Correct it, or train with it."
             )
     ids = np.array([numbers[one] for one in feature.values], np.int64)
     return column({name: Feature(ids, feature.lengths)}, name, "label")

@@ -124,6 +124,7 @@ def _class_confusion(_: Settings) -> tuple[Statistic, Draw]:
             raise BadData(
                 f"MultiClassConfusionMatrixPlot takes a score for each of at most {_MAX_CLASSES} "
                 f"classes, and the predictions have the shape {list(batch.predictions.shape)}."
+                " Leave the plot out."
             )
         actual = (
             batch.labels.argmax(axis=1)

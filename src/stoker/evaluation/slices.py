@@ -96,7 +96,9 @@ def _distinct(values: np.ndarray) -> tuple[list[SliceValue], np.ndarray]:
     try:
         return [word.decode() for word in table], codes
     except UnicodeDecodeError as error:
-        raise BadData(f"A feature with the value {error.object!r} cannot name a slice.") from error
+        raise BadData(
+            f"A feature with the value {error.object!r} cannot name a slice. Slice by another."
+        ) from error
 
 
 def value_of(text: str) -> SliceValue:

@@ -37,6 +37,7 @@ from stoker.any_python.observing import observe_preloading
 from stoker.launchers.worker import execute
 from stoker.patches.mlflow import limit_digests
 from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
+from stoker.patches.tensorflow_transform_older import take_older_calls
 from stoker.patches.tf_keras import alias_keras, prepare_keras
 from stoker.task import Outcome, ProcessNeeds, Task
 
@@ -68,6 +69,7 @@ def prepare(needs: ProcessNeeds) -> None:
     if needs.tensorflow:
         tolerate_pop()
         provide_old_names()
+        take_older_calls()
         limit_digests()
         importlib.import_module("tensorflow")
     if needs.keras == 2:

@@ -90,7 +90,10 @@ class KerasCall:
         try:
             arrays = make_inputs(self.signature, records)
         except Misfit as misfit:
-            raise BadData(f"{self} cannot take the examples: {misfit}.") from misfit
+            raise BadData(
+                f"{self} cannot take the examples: {misfit}."
+                " Name a signature that can, or save one."
+            ) from misfit
         tensors = [tf.constant(arrays[one.name]) for one in tf.nest.flatten(self._inputs)]
         try:
             found = self._loaded(tf.nest.pack_sequence_as(self._inputs, tensors), *self._arguments)

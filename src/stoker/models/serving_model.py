@@ -48,7 +48,10 @@ class SignatureInputs:
         try:
             return make_inputs(self.signature, records)
         except Misfit as misfit:
-            raise BadData(f"{self} cannot take the examples: {misfit}.") from misfit
+            raise BadData(
+                f"{self} cannot take the examples: {misfit}."
+                " Name a signature that can, or save one."
+            ) from misfit
 
     def __str__(self) -> str:
         return f"The signature {self.name!r} of the model in {self.folder}"
@@ -113,4 +116,5 @@ def _find_graph(folder: str, tags: frozenset[str]) -> MetaGraph:
     known = ", ".join(str(sorted(graph.tags)) for graph in graphs)
     raise ModelRejected(
         f"The model in {folder} has no graph with the tags {sorted(tags)}; it has {known}."
+        " Name tags that it has."
     )

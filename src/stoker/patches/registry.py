@@ -154,6 +154,24 @@ PATCHES = {
         why="modules of that time would train with another rate, or fail to import",
         tried="2.21",
     ),
+    "tf-keras-one-input": Patch(
+        library="tf-keras",
+        what="a model with one input takes the one feature of a dict, whatever its name",
+        why="Keras did so up to 2.3, and modules of that time do not name their inputs",
+        tried="2.21",
+    ),
+    "tf-keras-plots": Patch(
+        library="tf-keras",
+        what="plot_model draws nothing where Graphviz is missing",
+        why="it would end a training that has already saved its model",
+        tried="2.21",
+    ),
+    "tf-keras-save-format": Patch(
+        library="tf-keras",
+        what="a save_format that Keras does not know means a SavedModel",
+        why="it did up to 2.12, and a training would end with its last line",
+        tried="2.21",
+    ),
     "tf-keras-fit": Patch(
         library="tf-keras",
         what="fit gets callbacks",
@@ -177,6 +195,12 @@ PATCHES = {
         library="tensorflow-transform",
         what="tf_metadata.dataset_schema is there again",
         why="modules of its first years make their schemas with it",
+        tried="1.21",
+    ),
+    "transform-arguments": Patch(
+        library="tensorflow-transform",
+        what="functions take the arguments and have the names of 0.11 to 1.7",
+        why="a preprocessing_fn of that time would end with a TypeError",
         tried="1.21",
     ),
     "tfma-names": Patch(

@@ -16,6 +16,7 @@ from stoker.patches.changes import import_as, replace
 from stoker.patches.fit import FitLoop, Start, catch_loop
 from stoker.patches.registry import PATCHES
 from stoker.patches.tf_keras_older import MOVED, provide_older_keras
+from stoker.patches.tf_keras_plots import go_on_without_graphviz
 from stoker.task import ProcessNeeds
 from stoker.user_code.keras_choice import KERAS_VARIABLE
 
@@ -46,6 +47,7 @@ def alias_keras() -> None:
     for name in ("generic_utils", "np_utils", "vis_utils"):  # `from keras.utils import np_utils`
         vars(tf_keras.utils)[name] = importlib.import_module(f"tf_keras.src.utils.{name}")
     provide_older_keras()
+    go_on_without_graphviz()
 
 
 def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras 2 as modules for 2.4 to 2.12 wrote it: arguments that it ignores now, names that it lost.
+"""Keras 2 as modules for 2.2 to 2.12 wrote it: arguments that it ignores now, names that it lost.
 
 tf.keras.optimizers.Adam(lr=0.01, decay=1e-4)           lr would be ignored, decay is refused
 from tensorflow.keras.mixed_precision import experimental
 from keras.layers.recurrent import LSTM
+model({"image_xf": images})                             though its one input has another name
+model.save(folder, save_format="tf_keras")              any other word than h5 meant a SavedModel
 """
 
 import functools
@@ -60,6 +62,8 @@ def provide_older_keras() -> None:
     PATCHES["tf-keras-older"].check_version(tf_keras.__version__)
     for name in OPTIMIZERS:
         _take_older_arguments(getattr(tf_keras.optimizers, name), tf_keras.optimizers.schedules)
+    _take_the_one_feature()
+    _take_any_save_format()
     for place in _PLACES:
         after_import(place, _add_wrappers)
         after_import(f"{place}.mixed_precision", _add_experimental)
@@ -87,6 +91,49 @@ def _take_older_arguments(optimizer: type[Any], schedules: Any) -> None:
         construct(*args, **given)
 
     replace(optimizer, "__init__", construct_with_older)
+
+
+def _take_the_one_feature() -> None:
+    """Let a model with one input be called with a dict of one feature, whatever that is called.
+
+    A Functional model already takes such a dict by its order; only the check before it refuses.
+    """
+    from tf_keras.src.engine import input_spec
+
+    patch = PATCHES["tf-keras-one-input"]
+    patch.check_names(input_spec, "assert_input_compatibility")
+    check = input_spec.assert_input_compatibility
+    if hasattr(check, "__wrapped__"):
+        return
+    patch.check_parameters(check, "input_spec", "inputs", "layer_name")
+
+    @functools.wraps(check)
+    def check_one_by_itself(input_spec: Any, inputs: Any, layer_name: str) -> None:
+        specs = input_spec if isinstance(input_spec, list | tuple) else [input_spec]
+        if isinstance(inputs, dict) and len(inputs) == len(specs) == 1:
+            (inputs,) = inputs.values()
+        check(input_spec, inputs, layer_name)
+
+    replace(input_spec, "assert_input_compatibility", check_one_by_itself)
+
+
+def _take_any_save_format() -> None:
+    """Let a save_format that Keras does not know mean a SavedModel."""
+    from tf_keras.src.saving import saving_api
+
+    patch = PATCHES["tf-keras-save-format"]
+    patch.check_names(saving_api, "get_save_format")
+    find = saving_api.get_save_format
+    if hasattr(find, "__wrapped__"):
+        return
+    patch.check_parameters(find, "filepath", "save_format")
+
+    @functools.wraps(find)
+    def find_save_format(filepath: Any, save_format: Any) -> Any:
+        known = ("h5", "hdf5", "keras", "keras_v3", "tensorflow", "tf")
+        return find(filepath, "tf" if save_format and save_format not in known else save_format)
+
+    replace(saving_api, "get_save_format", find_save_format)
 
 
 def _add_experimental(mixed_precision: ModuleType) -> None:

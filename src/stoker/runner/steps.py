@@ -565,6 +565,7 @@ class Steps:
                 raise StepFailed(
                     f"{node.id} needs {channel.type_name} for {key!r}, and there is none: "
                     f"{channel!r} is empty."
+                    " Run the step that makes it first."
                 )
         return inputs
 

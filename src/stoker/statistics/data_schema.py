@@ -38,7 +38,10 @@ def infer_schema(
     Several datasets, such as the splits of one input, are taken together.
     """
     if not statistics.datasets:
-        raise ValueError("There is no dataset in these statistics to infer a schema from.")
+        raise ValueError(
+            "There is no dataset in these statistics to infer a schema from."
+            " Compute them of some examples."
+        )
     schema = schema_pb2.Schema()
     for name, seen in _collect_seen(statistics).items():
         feature = schema.feature.add(name=name, type=FEATURE_TYPES[seen.type])
@@ -153,7 +156,7 @@ def _add_domain(
 def read_schema(path: str) -> schema_pb2.Schema:
     """The schema in a text file; what does not parse is named by its file and line."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise BadData(f"{path} is not a schema: it is a folder, a pipe or a device.")
+        raise BadData(f"{path} is not a schema: it is a folder, a pipe or a device. Name its file.")
     try:
         text = Path(path).read_text(encoding="utf-8")
         return text_format.Parse(text, schema_pb2.Schema())

@@ -73,9 +73,15 @@ def _manifest(path: Path) -> dict[bytes, int]:
     try:
         manifest = _unpickle(path.read_bytes())
     except (pickle.UnpicklingError, EOFError, ValueError) as error:
-        raise BadData(f"{path} is not the manifest of an analyzer cache: {error}.") from error
+        raise BadData(
+            f"{path} is not the manifest of an analyzer cache: {error}."
+            " Give another analyzer_cache, or none."
+        ) from error
     if not isinstance(manifest, dict):
-        raise BadData(f"{path} is not the manifest of an analyzer cache: it holds {manifest!r}.")
+        raise BadData(
+            f"{path} is not the manifest of an analyzer cache: it holds {manifest!r}."
+            " Give another analyzer_cache, or none."
+        )
     return manifest
 
 

@@ -100,9 +100,15 @@ def _read_hyperparameters(uri: str) -> dict[str, Any]:
         try:
             found = json.load(file)
         except (json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"The hyperparameters in {path} are not JSON: {error}.") from error
+            raise ValueError(
+                f"The hyperparameters in {path} are not JSON: {error}."
+                " Give a Tuner's best_hyperparameters."
+            ) from error
     if not isinstance(found, dict):
-        raise ValueError(f"The hyperparameters in {path} should be a JSON object, got {found!r}.")
+        raise ValueError(
+            f"The hyperparameters in {path} should be a JSON object, got {found!r}."
+            " Give a Tuner's best_hyperparameters."
+        )
     return found
 
 

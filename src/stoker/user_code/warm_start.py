@@ -146,7 +146,10 @@ def _read_weights(model_dir: str) -> "dict[str, np.ndarray]":
 
     prefix = os.path.join(model_dir, "variables", "variables")
     if not os.path.exists(prefix + ".index"):
-        raise ValueError(f"The base model at {model_dir} is not a SavedModel with variables.")
+        raise ValueError(
+            f"The base model at {model_dir} is not a SavedModel with variables."
+            " Give the model of a Trainer."
+        )
     reader = tf.train.load_checkpoint(prefix)
     graph_key = "_CHECKPOINTABLE_OBJECT_GRAPH"
     if not reader.has_tensor(graph_key):  # written by a session: the keys are the names
@@ -179,6 +182,7 @@ def _read_entries(vocabulary: Any, fn_args: FnArgs) -> tuple[Vocabulary, Vocabul
         raise ValueError(
             f"warm_start: the transform graph at {fn_args.transform_output} has no vocabulary "
             f"{vocabulary!r}."
+            " Name one that Transform makes."
         )
     old_file = os.path.join(str(fn_args.base_model), "assets", os.path.basename(new_file))
     if not os.path.exists(old_file):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stoker.any_python.layout import is_remote
+from stoker.cli.checking.downloads import describe_download
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
@@ -182,6 +183,8 @@ class _Checker:
         self._read_paths(call, reach)
         for message in self._steps.find_problems(call):
             self._add(State.NEEDS, call.lineno, message, reach)
+        if fetched := describe_download(call):
+            self._add(State.NEEDS, call.lineno, fetched, reach, may_not_matter=True)
         for message in self._steps.find_doubts(call):
             self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=True)
 

@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
+from stoker.patches.tensorflow_transform_older import RENAMED
 from stoker.user_code.imports import find_module
 
 _IMPORTED = ("tfx", "tensorflow_model_analysis", "tensorflow_data_validation", "ml_metadata")
@@ -27,7 +28,10 @@ FAMILY = (*_IMPORTED, *_READ)
 
 _MADE_LATE = ("tensorflow.compat", "tensorflow.estimator", "tensorflow.keras")
 """What TensorFlow, or a worker, makes while it is imported: no file says what is in it."""
-_GIVEN_BACK = ("tensorflow_transform.tf_metadata.dataset_schema",)
+_GIVEN_BACK = (
+    "tensorflow_transform.tf_metadata.dataset_schema",
+    *(f"tensorflow_transform.{name}" for name in RENAMED),
+)
 """What newer versions lack, and Stoker adds."""
 _TENSORFLOW_1 = "tensorflow._api.v2.compat.v1"
 
@@ -138,7 +142,10 @@ def _import(name: str) -> ModuleType:
     except MissingPart as missing:
         raise Missing(str(missing)) from missing
     except ModuleNotFoundError as error:
-        raise Missing(f"{error.name or name} is not a module that Stoker has.") from error
+        raise Missing(
+            f"{error.name or name} is not a module that Stoker has."
+            " Leave it out, or write what it does."
+        ) from error
 
 
 def _find_member(owner: ModuleType | ReadModule, name: str) -> Any:
@@ -152,7 +159,9 @@ def _find_member(owner: ModuleType | ReadModule, name: str) -> Any:
     except AttributeError:
         if hasattr(owner, "__path__"):
             return _import(f"{owner.__name__}.{name}")
-        raise Missing(f"{owner.__name__} has no {name} in Stoker.") from None
+        raise Missing(
+            f"{owner.__name__} has no {name} in Stoker. Leave it out, or write what it does."
+        ) from None
 
 
 def _find_read_member(module: str, name: str) -> ReadModule | None:
@@ -173,7 +182,7 @@ def _find_read_member(module: str, name: str) -> ReadModule | None:
 def _describe_missing(name: str) -> str:
     top = name.partition(".")[0]
     if top != "tensorflow":
-        return f"{name} is not in the {top} that is installed."
+        return f"{name} is not in the {top} that is installed: use what its version has instead."
     public = name.replace("tensorflow._api.v2.", "tensorflow.")
     first = public.split(".")[1]
     if first == "contrib" or _is_of_tensorflow_1(public):
@@ -181,7 +190,7 @@ def _describe_missing(name: str) -> str:
             f"{public} is of TensorFlow 1: use tensorflow.compat.v1, or the environment that has "
             "it: stoker env create tf-1.15, and Trainer(python='tf-1.15')."
         )
-    return f"{public} is not in the TensorFlow that is installed."
+    return f"{public} is not in the TensorFlow that is installed: use what replaced it there."
 
 
 def _is_of_tensorflow_1(public: str) -> bool:

@@ -100,7 +100,7 @@ def schema(pipeline_name: str) -> int:
 def _declare(path: str) -> list[Created]:
     with collect_pipelines() as pipelines:
         if code := run_as_main(path, (), pipelines):
-            raise ValueError(f"{path} left with exit code {code}.")
+            raise ValueError(f"{path} left with exit code {code}. Run it with python to see why.")
     return [Created.of(one, path) for one in pipelines]
 
 

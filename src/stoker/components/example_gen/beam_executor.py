@@ -133,10 +133,16 @@ def make_partition_key(record: Any, split_config: Any) -> bytes:
         return _serialize(record)
     features = _find_features(record)
     if name not in features:
-        raise BadData(f"partition_feature_name is {name!r}, which an example does not have.")
+        raise BadData(
+            f"partition_feature_name is {name!r}, which an example does not have."
+            " Name one that all examples have."
+        )
     feature = features[name]
     if feature.WhichOneof("kind") not in ("bytes_list", "int64_list"):
-        raise BadData(f"partition_feature_name is {name!r}: an example has no integers or bytes.")
+        raise BadData(
+            f"partition_feature_name is {name!r}: an example has no integers or bytes."
+            " Name another feature."
+        )
     return bytes(feature.SerializeToString(deterministic=True))
 
 

@@ -344,7 +344,9 @@ def _key_of_record(path: str, number: int, record: bytes, key_feature: str) -> b
     try:
         example = Example.FromString(record)
     except DecodeError as error:
-        raise BadData(f"{path}, record {number}: this is not a tf.Example: {error}.") from error
+        raise BadData(
+            f"{path}, record {number}: this is not a tf.Example: {error}. Write tf.Examples there."
+        ) from error
     if not key_feature:
         return bytes(example.SerializeToString(deterministic=True))
     if key_feature not in example.features.feature:

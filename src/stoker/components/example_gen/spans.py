@@ -179,7 +179,9 @@ def _newest(pattern: str, range_config: RangeConfig | None) -> _Found:
         spans = sorted({one.span for one in found})
         there = f"there are the spans {spans}" if spans else "nothing matches"
         which = "a span" if wanted is None else f"span {wanted}"
-        raise BadData(f"No file of {which} matches {pattern!r}: {there}.")
+        raise BadData(
+            f"No file of {which} matches {pattern!r}: {there}. Check input_base and the pattern."
+        )
     newest = fitting[-1]
     for one in fitting:
         if (one.span, one.version) == (newest.span, newest.version) and one != newest:
@@ -207,7 +209,7 @@ def _span(texts: Mapping[str, str], path: str) -> int:
     try:
         return (datetime.date(year, month, day) - _FIRST_DAY).days
     except ValueError as error:
-        raise BadData(f"{path} has no date of the calendar: {error}.") from error
+        raise BadData(f"{path} has no date of the calendar: {error}. Rename it.") from error
 
 
 def _regex(pattern: str) -> str:

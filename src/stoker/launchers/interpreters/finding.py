@@ -71,7 +71,9 @@ def inspect_python(path: str) -> Interpreter:
             env=scrub(os.environ),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise StokerError(f"{path} cannot be run as a Python: {error}.") from error
+        raise StokerError(
+            f"{path} cannot be run as a Python: {error}. Give the path of another."
+        ) from error
     try:
         record = json.loads(done.stdout.strip().splitlines()[-1])
         return Interpreter(path=path, version=record["version"], tensorflow=record["tensorflow"])
@@ -79,7 +81,8 @@ def inspect_python(path: str) -> Interpreter:
         said = (done.stderr or done.stdout).strip().splitlines() or ["nothing"]
         raise StokerError(
             f"{path} is not a Python: it left with code {done.returncode}, and its last words "
-            f"were: {said[-1]}"
+            f"were: {said[-1]}."
+            " Give the path of another."
         ) from error
 
 

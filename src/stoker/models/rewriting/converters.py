@@ -95,7 +95,9 @@ def _invoke_rewriter(
     dst_model_type: ModelType,
 ) -> None:
     if os.path.abspath(src) == os.path.abspath(dst):
-        raise ValueError(f"A model cannot be rewritten into its own folder, {src}.")
+        raise ValueError(
+            f"A model cannot be rewritten into its own folder, {src}. Name another folder."
+        )
     rewriter_inst.perform_rewrite(
         ModelDescription(src_model_type, src), ModelDescription(dst_model_type, dst)
     )

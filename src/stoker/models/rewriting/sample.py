@@ -39,7 +39,9 @@ def draw(function: FlatSignature, files: Sequence[str]) -> Sample:
     every = itertools.chain.from_iterable(map(read_records, matching_files(files)))
     records = list(itertools.islice(every, _NUM_EXAMPLES))
     if not records:
-        raise RewriteFailed(f"There are no examples in {', '.join(files)} to compare models on.")
+        raise RewriteFailed(
+            f"There are no examples in {', '.join(files)} to compare models on. Name others."
+        )
     signature = function.signature
     try:
         if not signature.takes_examples:

@@ -177,7 +177,7 @@ class TFLiteRewriter(FormatRewriter):
             converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
         for name, value in kwargs.items():
             if not hasattr(converter, name):
-                raise ValueError(f"TFLiteConverter has no option {name!r}.")
+                raise ValueError(f"TFLiteConverter has no option {name!r}. Leave it out.")
             setattr(converter, name, value)
         return converter
 

@@ -35,7 +35,9 @@ def load_stats_tfrecord(input_path: str) -> Statistics:
     path = _check_path(input_path)
     records = list(read_records(path))
     if len(records) != 1:
-        raise BadData(f"{path} holds {len(records)} records; statistics are one.")
+        raise BadData(
+            f"{path} holds {len(records)} records; statistics are one. Name a file of statistics."
+        )
     return Statistics.FromString(records[0])
 
 
@@ -105,7 +107,7 @@ def check_message(message: object, kind: type[Message]) -> None:
 def _check_path(path: str) -> str:
     found = os.fspath(path)
     if not os.path.isfile(found):
-        raise OSError(f"There is no file {found}.")
+        raise OSError(f"There is no file {found}. Check the path.")
     return found
 
 
@@ -114,7 +116,9 @@ def _read_text(path: str, kind: type[_Kind], what: str) -> _Kind:
     try:
         return text_format.Parse(Path(found).read_text(encoding="utf-8"), kind())
     except (text_format.ParseError, UnicodeDecodeError) as error:
-        raise BadData(f"{found} does not hold {what} as text: {error}.") from error
+        raise BadData(
+            f"{found} does not hold {what} as text: {error}. Name a file that does."
+        ) from error
 
 
 def _write_text(message: Message, kind: type[Message], path: str) -> None:

@@ -99,13 +99,15 @@ def get_domain(schema: schema_pb2.Schema, feature_path: Path) -> Any:
     feature = get_feature(schema, feature_path)
     kind = feature.WhichOneof("domain_info")
     if kind is None:
-        raise ValueError(f"The feature {str(feature_path)!r} has no domain.")
+        raise ValueError(
+            f"The feature {str(feature_path)!r} has no domain. Give it one: tfdv.set_domain(…)."
+        )
     if kind != "domain":
         return getattr(feature, kind)
     for domain in schema.string_domain:
         if domain.name == feature.domain:
             return domain
-    raise ValueError(f"The schema has no string_domain {feature.domain!r}.")
+    raise ValueError(f"The schema has no string_domain {feature.domain!r}. Add it to the schema.")
 
 
 def set_domain(schema: schema_pb2.Schema, feature_path: Path, domain: Any) -> None:
@@ -113,7 +115,9 @@ def set_domain(schema: schema_pb2.Schema, feature_path: Path, domain: Any) -> No
     feature = get_feature(schema, feature_path)
     if isinstance(domain, str):
         if domain not in {one.name for one in schema.string_domain}:
-            raise ValueError(f"The schema has no string_domain {domain!r}.")
+            raise ValueError(
+                f"The schema has no string_domain {domain!r}. Add it to the schema first."
+            )
         feature.domain = domain
         return
     for kind, field in _DOMAINS.items():

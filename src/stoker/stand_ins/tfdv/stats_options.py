@@ -131,7 +131,7 @@ class StatsOptions:
 
         record = json.loads(options_json)
         if record.pop("TYPE_NAME", "StatsOptions") != "StatsOptions":
-            raise ValueError("This JSON is not that of StatsOptions.")
+            raise ValueError("This JSON is not that of StatsOptions. Give what to_json() returned.")
         names = {key: name for name, key in _KEYS.items()}
         fields = {names.get(key, key): value for key, value in record.items()}
         if text := fields.pop("schema_json", None):

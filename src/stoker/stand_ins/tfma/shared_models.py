@@ -87,7 +87,10 @@ def verify_and_update_eval_shared_models(
     if isinstance(eval_shared_model, Mapping):
         for name, model in eval_shared_model.items():
             if name and model.model_name and name != model.model_name:
-                raise ValueError(f"The model under the name {name!r} is {model.model_name!r}.")
+                raise ValueError(
+                    f"The model under the name {name!r} is {model.model_name!r}."
+                    " Give both the same name."
+                )
         models = [one._replace(model_name=name) for name, one in eval_shared_model.items()]
     elif isinstance(eval_shared_model, EvalSharedModel):
         models = [eval_shared_model]

@@ -32,7 +32,7 @@ def _read_rows(path: str) -> Iterator[str]:
                 yield row
                 row = ""
     if row:
-        raise BadData(f"{path}: a quote is opened and never closed.")
+        raise BadData(f"{path}: a quote is opened and never closed. Close it.")
 
 
 def _convert_cells(cells: Sequence[bytes], columns: Sequence[Any]) -> Iterator[Any]:

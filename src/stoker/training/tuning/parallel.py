@@ -82,6 +82,7 @@ def _wait(server: ForkServer) -> tuple[str, ProcessDied | ProcessRaised | None]:
         raise StepFailed(
             "The process that starts the workers of the search was killed. The system may "
             "have run out of memory."
+            " Try fewer with TuneArgs(num_parallel_trials=…)."
         ) from None
 
 
