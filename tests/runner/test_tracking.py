@@ -132,7 +132,7 @@ def test_what_to_install_is_said_before_the_first_step_and_the_run_goes_on(
 
 def test_without_the_variable_nobody_is_told(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    assert not find_trackers(Console(), str(tmp_path))
+    assert find_trackers(Console(), str(tmp_path)) is None
 
 
 def end(tracker):

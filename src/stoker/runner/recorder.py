@@ -35,8 +35,8 @@ class ExecutionRecorder:
     node: Node
     secrets: KnownSecrets
     """What no text that is recorded may quote."""
-    trackers: Trackers
-    """Who is told of it besides the store, and later."""
+    trackers: Trackers | None
+    """Who is told of it besides the store, and later, if anybody is."""
     id: int = 0
     outputs: ArtifactMap = field(default_factory=dict)
 

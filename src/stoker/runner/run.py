@@ -98,13 +98,14 @@ def begin_run(
         )
         # Not before: who is told that a run began is told how it ended.
         steps.trackers = find_trackers(console, temporary_dir)
-        steps.trackers.note(
-            "run_began",
-            pipeline=pipeline.pipeline_name,
-            run=run_id,
-            root=root.path,
-            source=sys.argv[0],
-        )
+        if steps.trackers:
+            steps.trackers.note(
+                "run_began",
+                pipeline=pipeline.pipeline_name,
+                run=run_id,
+                root=root.path,
+                source=sys.argv[0],
+            )
         with _record_end(steps):
             yield steps
 
@@ -119,10 +120,12 @@ def _record_end(steps: Steps) -> Iterator[None]:
         end: RunEnd = "canceled" if isinstance(error, KeyboardInterrupt) else "failed"
         with add_note_if_unrecorded(error):
             steps.store.end_run(name, run_id, end)
-        steps.trackers.note("run_ended", state=end)
+        if steps.trackers:
+            steps.trackers.note("run_ended", state=end)
         raise
     steps.store.end_run(name, run_id, "complete")
-    steps.trackers.note("run_ended", state="complete")
+    if steps.trackers:
+        steps.trackers.note("run_ended", state="complete")
 
 
 def _check_writable(root: Root, pipeline: Pipeline) -> None:

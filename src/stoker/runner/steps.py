@@ -89,11 +89,10 @@ class Steps:
     num_executions: int = field(init=False)
     """How many there will be: more than steps, if those in loops run more than once."""
     rounds: Rounds = field(init=False)
-    trackers: Trackers = field(init=False)
+    trackers: Trackers | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.num_executions = self.num_steps
-        self.trackers = Trackers(console=self.console)
         self.rounds = Rounds(find_elsewhere=self._find_elsewhere)
 
     def keep_secret(self, *values: Any) -> None:
@@ -290,7 +289,8 @@ class Steps:
     def _run_component(self, node: BaseComponent) -> None:
         inputs = self._get_inputs(node)
         plan = self._complete_plan(node, self._gather_facts(node, inputs))
-        self.trackers.note_code(node, plan, self.digest)
+        if self.trackers:
+            self.trackers.note_code(node, plan, self.digest)
         parts: Mapping[str, str] = {}
         if self.pipeline.enable_cache or node.RESUMABLE:
             parts = cache.collect_parts(node, plan, inputs, self.digest)

@@ -21,7 +21,7 @@ To add a tracker:
 
 import importlib.util
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from stoker.artifacts import ArtifactMap, every
@@ -55,15 +55,10 @@ class Trackers:
     """All trackers of one run."""
 
     console: Console
-    trackers: list[Tracker] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.trackers)
+    trackers: list[Tracker]
 
     def note(self, kind: str, **facts: Any) -> None:
         """Tell everyone, without secrets; whoever fails is told nothing more."""
-        if not self.trackers:
-            return
         event = self.console.secrets.mask({"kind": kind, **facts})
         for tracker in list(self.trackers):
             try:
@@ -75,29 +70,28 @@ class Trackers:
 
     def note_code(self, node: BaseComponent, plan: StepPlan, digest: FileDigests) -> None:
         """Tell which code of the user's a step has."""
-        if self.trackers:
-            digests = collect_code_parts(node, plan, digest)
-            defined_in = node.executor_spec.class_path.rpartition(":")[0]  # of a @component
-            files = dict.fromkeys([*plan.code_files, defined_in])
-            scripts = [file for file in files if file.endswith(".py")]
-            self.note("code", step=node.id, files=scripts, digests=digests)
+        digests = collect_code_parts(node, plan, digest)
+        defined_in = node.executor_spec.class_path.rpartition(":")[0]  # of a @component
+        files = dict.fromkeys([*plan.code_files, defined_in])
+        scripts = [file for file in files if file.endswith(".py")]
+        self.note("code", step=node.id, files=scripts, digests=digests)
 
 
-def find_trackers(console: Console, temporary_dir: str) -> Trackers:
+def find_trackers(console: Console, temporary_dir: str) -> Trackers | None:
     """The trackers that the user's environment asks for; their files go to `temporary_dir`."""
-    trackers = Trackers(console=console)
-    if os.environ.get(MLFLOW_URI):
-        if not _is_installed("mlflow"):
-            lack = find_package("mlflow").describe("mlflow")
-            console.step(f"{MLFLOW_URI} is set, but {lack} The run goes on without it.")
-            return trackers
-        from stoker.runner.mlflow_tracker import MlflowTracker
+    if not os.environ.get(MLFLOW_URI):
+        return None
+    if not _is_installed("mlflow"):
+        lack = find_package("mlflow").describe("mlflow")
+        console.step(f"{MLFLOW_URI} is set, but {lack} The run goes on without it.")
+        return None
+    from stoker.runner.mlflow_tracker import MlflowTracker
 
-        try:
-            trackers.trackers.append(MlflowTracker(temporary_dir, console.step))
-        except OSError as error:
-            console.step(f"warning: MLflow is not told of this run: {error}")
-    return trackers
+    try:
+        return Trackers(console=console, trackers=[MlflowTracker(temporary_dir, console.step)])
+    except OSError as error:
+        console.step(f"warning: MLflow is not told of this run: {error}")
+        return None
 
 
 def _is_installed(name: str) -> bool:
