@@ -15,8 +15,8 @@ def write(path):
 def test_a_model_that_is_written_into_a_folder_nobody_made_is_told_how(tmp_path):
     model = tmp_path / "model" / "4"
     model.mkdir(parents=True)
-    hint = missing_folder_hint(write(model / "Format-Serving" / "model.pkl"))
-    assert "os.makedirs(fn_args.serving_model_dir, exist_ok=True)" in hint
+    hint = missing_folder_hint(write(model / "Format-Serving" / "1" / "model.pkl"))
+    assert f"There is no folder {model}/Format-Serving/1. Make it first" in hint
 
 
 def test_any_other_error_has_no_such_hint(tmp_path):

@@ -95,10 +95,7 @@ def missing_folder_hint(error: BaseException) -> str:
     folder = os.path.dirname(path)
     if SERVING_MODEL_DIR not in folder.split(os.sep) or os.path.isdir(folder):
         return ""
-    return (
-        "As in TFX, fn_args.serving_model_dir is for the module to make: "
-        "os.makedirs(fn_args.serving_model_dir, exist_ok=True)."
-    )
+    return f"There is no folder {folder}. Make it first: os.makedirs(…, exist_ok=True)."
 
 
 def near_name_hint(

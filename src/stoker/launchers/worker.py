@@ -93,8 +93,7 @@ def _read_parameters(task: Task) -> dict[str, Any]:
 
 def _observe(task: Task) -> contextlib.AbstractContextManager[None]:
     """Note what the user's code reads besides what the task says."""
-    if task.observed_dir:
-        after_import("tensorflow", _tell_file_reads)
+    after_import("tensorflow", _tell_file_reads)
     pipeline_files = _list_pipeline_files(task)
     artifacts = (*every(task.inputs), *every(task.outputs))
     return observe_step(
