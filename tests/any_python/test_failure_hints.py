@@ -3,7 +3,7 @@
 
 import pytest
 
-from stoker.any_python.failures import missing_folder_hint
+from stoker.any_python.failures import missing_folder_hint, sparse_tensor_hint
 
 
 def write(path):
@@ -24,3 +24,10 @@ def test_any_other_error_has_no_such_hint(tmp_path):
     assert missing_folder_hint(write(tmp_path / "elsewhere" / "model.pkl")) == ""
     assert missing_folder_hint(write(tmp_path / "Format-Serving")) == ""
     assert missing_folder_hint(KeyError("Format-Serving")) == ""
+
+
+def test_a_layer_that_is_given_a_sparse_tensor_is_told_how_to_fill_it():
+    error = TypeError("Failed to convert elements of SparseTensor(indices=…) to Tensor.")
+    assert "tf.sparse.to_dense" in sparse_tensor_hint(error)
+    assert sparse_tensor_hint(TypeError("no")) == ""
+    assert sparse_tensor_hint(KeyError("SparseTensor")) == ""

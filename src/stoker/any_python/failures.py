@@ -98,6 +98,16 @@ def missing_folder_hint(error: BaseException) -> str:
     return f"There is no folder {folder}. Make it first: os.makedirs(…, exist_ok=True)."
 
 
+def sparse_tensor_hint(error: BaseException) -> str:
+    """What to do where a layer is given a feature that some examples lack."""
+    if not isinstance(error, (TypeError, ValueError)) or "SparseTensor" not in str(error):
+        return ""
+    return (
+        "A feature that some examples lack is a SparseTensor. Fill it before the model sees it: "
+        "tf.sparse.to_dense(tf.sparse.reset_shape(column, [column.dense_shape[0], 1]))."
+    )
+
+
 def near_name_hint(
     error: BaseException, list_features: Callable[[], Iterable[str]] = lambda: ()
 ) -> str:

@@ -23,6 +23,7 @@ from .failures import (
     missing_folder_hint,
     missing_module_hint,
     near_name_hint,
+    sparse_tensor_hint,
 )
 from .fn_args import DataAccessor, FnArgs
 from .forking import wait_for_exit
@@ -90,7 +91,13 @@ def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, A
         ):
             _train(task, make_fn_args(task["fn_args"]), warn)
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
-        finders = (missing_module_hint, near_name_hint, missing_folder_hint, debugger_hint)
+        finders = (
+            missing_module_hint,
+            near_name_hint,
+            missing_folder_hint,
+            sparse_tensor_hint,
+            debugger_hint,
+        )
         hints = (find(error) for find in finders)
         return {"failure": describe(error, hint=next(filter(None, hints), ""))}
     return {"failure": None, "outputs": task["outputs"]}
