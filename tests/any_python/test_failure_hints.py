@@ -3,7 +3,7 @@
 
 import pytest
 
-from stoker.any_python.failures import missing_folder_hint, sparse_tensor_hint
+from stoker.any_python.failures import missing_folder_hint, column_kind_hint
 
 
 def write(path):
@@ -26,8 +26,13 @@ def test_any_other_error_has_no_such_hint(tmp_path):
     assert missing_folder_hint(KeyError("Format-Serving")) == ""
 
 
+def test_a_loss_that_is_given_words_is_told_how_to_make_numbers_of_them():
+    error = RuntimeError("Graph execution error: Cast string to float is not supported")
+    assert "StringLookup" in column_kind_hint(error)
+
+
 def test_a_layer_that_is_given_a_sparse_tensor_is_told_how_to_fill_it():
     error = TypeError("Failed to convert elements of SparseTensor(indices=…) to Tensor.")
-    assert "tf.sparse.to_dense" in sparse_tensor_hint(error)
-    assert sparse_tensor_hint(TypeError("no")) == ""
-    assert sparse_tensor_hint(KeyError("SparseTensor")) == ""
+    assert "tf.sparse.to_dense" in column_kind_hint(error)
+    assert column_kind_hint(TypeError("no")) == ""
+    assert column_kind_hint(KeyError("SparseTensor")) == ""

@@ -98,8 +98,13 @@ def missing_folder_hint(error: BaseException) -> str:
     return f"There is no folder {folder}. Make it first: os.makedirs(…, exist_ok=True)."
 
 
-def sparse_tensor_hint(error: BaseException) -> str:
-    """What to do where a layer is given a feature that some examples lack."""
+def column_kind_hint(error: BaseException) -> str:
+    """What to do where a layer or a loss is given words, or a feature that some examples lack."""
+    if "Cast string to " in str(error):
+        return (
+            "A label or a feature is text. Make numbers of it before the model sees it: "
+            "tf.keras.layers.StringLookup(vocabulary=[…], num_oov_indices=0)(label)."
+        )
     if not isinstance(error, (TypeError, ValueError)) or "SparseTensor" not in str(error):
         return ""
     return (

@@ -23,7 +23,7 @@ from .failures import (
     missing_folder_hint,
     missing_module_hint,
     near_name_hint,
-    sparse_tensor_hint,
+    column_kind_hint,
 )
 from .fn_args import DataAccessor, FnArgs
 from .forking import wait_for_exit
@@ -95,7 +95,7 @@ def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, A
             missing_module_hint,
             near_name_hint,
             missing_folder_hint,
-            sparse_tensor_hint,
+            column_kind_hint,
             debugger_hint,
         )
         hints = (find(error) for find in finders)

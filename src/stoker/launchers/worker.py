@@ -16,7 +16,7 @@ from stoker.any_python.failures import (
     describe,
     missing_folder_hint,
     near_name_hint,
-    sparse_tensor_hint,
+    column_kind_hint,
 )
 from stoker.any_python.modules import import_current_sources, load_object
 from stoker.any_python.observing import observe_step
@@ -60,7 +60,7 @@ def _execute(task: Task) -> Outcome:
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         keras_hint = wrong_keras_hint(str(error), task.needs)
         hint = missing_package_hint(error) or keras_hint or debugger_hint(error)
-        hint = hint or missing_folder_hint(error) or sparse_tensor_hint(error)
+        hint = hint or missing_folder_hint(error) or column_kind_hint(error)
         hint = hint or near_name_hint(error, lambda: _list_features(task))
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
