@@ -3,7 +3,7 @@
 
 import pytest
 
-from stoker.any_python.failures import missing_folder_hint, column_kind_hint
+from stoker.any_python.failures import column_kind_hint, missing_folder_hint
 
 
 def write(path):

@@ -18,12 +18,12 @@ from typing import Any, Callable, Mapping, NoReturn
 
 from . import absent_packages, dataset
 from .failures import (
+    column_kind_hint,
     debugger_hint,
     describe,
     missing_folder_hint,
     missing_module_hint,
     near_name_hint,
-    column_kind_hint,
 )
 from .fn_args import DataAccessor, FnArgs
 from .forking import wait_for_exit

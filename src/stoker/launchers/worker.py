@@ -12,11 +12,11 @@ from typing import Any
 import stoker.stand_ins.provide  # noqa: F401 - user code names what an installed TFMA lacks
 from stoker.any_python.failures import (
     StokerError,
+    column_kind_hint,
     debugger_hint,
     describe,
     missing_folder_hint,
     near_name_hint,
-    column_kind_hint,
 )
 from stoker.any_python.modules import import_current_sources, load_object
 from stoker.any_python.observing import observe_step
