@@ -11,41 +11,33 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-from google.protobuf.message import DecodeError
 from tensorflow_metadata.proto.v0 import schema_pb2
 
-from stoker.dsl.proto.example_pb2 import Example
+from stoker.data.wire_format import INT64, Records, Unusual
 
 _LEAST_BYTES_EACH = 64
 _LEAST_DIGITS = 2.6
-_NUM_LOOKED_AT = 32
-_LONGEST = 10  # bytes of an integer
 
 
 def prefers_native(records: Sequence[bytes]) -> bool:
     """Whether a batch is mostly long lists of integers with many digits, by one of its records."""
     record = records[len(records) // 2] if records else b""
+    if len(record) < _LEAST_BYTES_EACH:
+        return False
+    one = Records([record])
     try:
-        features = Example.FromString(record).features.feature
-    except DecodeError:
+        entries = one.entries()
+        lists = one.packed(entries.lists.take(np.flatnonzero(entries.kinds == INT64)))
+    except Unusual:
         return False
-    lists = [feature.int64_list.value for feature in features.values()]
-    lists = [values for values in lists if len(values) > _LEAST_BYTES_EACH // _LONGEST]
-    if not lists:
+    num_bytes = int((lists.ends - lists.begins).sum())
+    if num_bytes < max(len(record) / 2, _LEAST_BYTES_EACH * len(lists)):
         return False
-    digits = [_count_digits(values[:_NUM_LOOKED_AT]) for values in lists]
-    num_bytes = sum(mean * len(values) for mean, values in zip(digits, lists, strict=True))
-    return (
-        num_bytes >= max(len(record) / 2, _LEAST_BYTES_EACH * len(lists))
-        and sum(digits) / len(digits) >= _LEAST_DIGITS
-    )
-
-
-def _count_digits(values: Sequence[int]) -> float:
-    """How many bytes an integer takes, in the mean of some."""
-    sizes = (-(-max(value.bit_length(), 1) // 7) if value >= 0 else _LONGEST for value in values)
-    return sum(sizes) / len(values)
+    spans = zip(lists.begins.tolist(), lists.ends.tolist(), strict=True)
+    digits = np.frombuffer(b"".join(one.buffer[begin:end] for begin, end in spans), np.uint8)
+    return num_bytes >= _LEAST_DIGITS * int(np.count_nonzero(digits < 0x80))
 
 
 def decode_natively(
