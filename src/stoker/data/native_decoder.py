@@ -18,13 +18,14 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 from stoker.data.wire_format import INT64, Records, Unusual
 
 _LEAST_BYTES_EACH = 64
+_LEAST_BYTES = 96
 _LEAST_DIGITS = 2.6
 
 
 def prefers_native(records: Sequence[bytes]) -> bool:
     """Whether a batch is mostly long lists of integers with many digits, by one of its records."""
     record = records[len(records) // 2] if records else b""
-    if len(record) < _LEAST_BYTES_EACH:
+    if len(record) < _LEAST_BYTES:  # to look would cost more than it can save
         return False
     one = Records([record])
     try:
