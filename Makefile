@@ -38,6 +38,7 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/watching.py
 	$(BIN)/python benchmarks/transform.py
 	$(BIN)/python benchmarks/data.py
+	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/tuner.py
 	$(BIN)/python benchmarks/rewriting.py
 	$(BIN)/python benchmarks/workers.py

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from uv import find_uv_bin
 
+from stoker.launchers.interpreters.finding import find_python
+
 ROOT = Path(__file__).parent.parent
 PYTHONS = ("3.11", "3.12", "3.13")
 PLATFORMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
@@ -53,7 +55,7 @@ def count_resolved(python: str, platform: str, extras: list[str]) -> str:
 
 def install(wheel: Path, python: str, extras: list[str], folder: Path) -> str:
     """What an empty environment holds after the wheel was installed."""
-    run_uv("venv", "--python", python, str(folder))
+    run_uv("venv", "--python", find_python([python]) or python, str(folder))
     wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
     interpreter = str(folder / "bin" / "python")
     run_uv("pip", "install", "--python", interpreter, wanted)

@@ -33,6 +33,20 @@ def test_a_trainer_without_a_schema_is_told_to_give_one():
         train_estimator(lambda *_: {}, FnArgs(), read_schema=str)
 
 
+@pytest.mark.parametrize("makes", [False, True])
+def test_a_trainer_fn_may_write_into_its_model_dir_straight_away_or_make_it(tmp_path, makes):
+    def trainer_fn(fn_args, _):
+        folder = Path(fn_args.serving_model_dir)
+        if makes:
+            folder.mkdir()
+        (folder / "vocabulary").write_text("a")
+
+    fn_args = FnArgs(schema_path="schema.pbtxt", model_run_dir=str(tmp_path))
+    with pytest.raises(ValueError, match="and returned None"):
+        train_estimator(trainer_fn, fn_args, read_schema=str)
+    assert (tmp_path / "Format-Serving" / "vocabulary").read_text() == "a"
+
+
 @pytest.mark.parametrize("name", ["estimator", "train_spec", "eval_spec", "eval_input_receiver_fn"])
 def test_what_trainer_fn_leaves_out_is_named(name):
     parts = dict.fromkeys(["estimator", "train_spec", "eval_spec", "eval_input_receiver_fn"], 1)

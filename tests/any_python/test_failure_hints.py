@@ -3,7 +3,7 @@
 
 import pytest
 
-from stoker.any_python.failures import missing_folder_hint
+from stoker.any_python.failures import column_kind_hint, missing_folder_hint
 
 
 def write(path):
@@ -15,8 +15,8 @@ def write(path):
 def test_a_model_that_is_written_into_a_folder_nobody_made_is_told_how(tmp_path):
     model = tmp_path / "model" / "4"
     model.mkdir(parents=True)
-    hint = missing_folder_hint(write(model / "Format-Serving" / "model.pkl"))
-    assert "os.makedirs(fn_args.serving_model_dir, exist_ok=True)" in hint
+    hint = missing_folder_hint(write(model / "Format-Serving" / "1" / "model.pkl"))
+    assert f"There is no folder {model}/Format-Serving/1. Make it first" in hint
 
 
 def test_any_other_error_has_no_such_hint(tmp_path):
@@ -24,3 +24,15 @@ def test_any_other_error_has_no_such_hint(tmp_path):
     assert missing_folder_hint(write(tmp_path / "elsewhere" / "model.pkl")) == ""
     assert missing_folder_hint(write(tmp_path / "Format-Serving")) == ""
     assert missing_folder_hint(KeyError("Format-Serving")) == ""
+
+
+def test_a_loss_that_is_given_words_is_told_how_to_make_numbers_of_them():
+    error = RuntimeError("Graph execution error: Cast string to float is not supported")
+    assert "StringLookup" in column_kind_hint(error)
+
+
+def test_a_layer_that_is_given_a_sparse_tensor_is_told_how_to_fill_it():
+    error = TypeError("Failed to convert elements of SparseTensor(indices=…) to Tensor.")
+    assert "tf.sparse.to_dense" in column_kind_hint(error)
+    assert column_kind_hint(TypeError("no")) == ""
+    assert column_kind_hint(KeyError("SparseTensor")) == ""

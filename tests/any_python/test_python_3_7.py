@@ -75,6 +75,32 @@ def test_python_3_7_itself_runs_a_task(python_3_7, tmp_path, name):
     assert (out / "model").read_text() == "2"
 
 
+MAKES = {
+    "nothing": "pass",
+    "os.makedirs": "os.makedirs(folder)",
+    "Path.mkdir": "pathlib.Path(folder).mkdir()",
+    "copytree": "os.mkdir(folder + '-saved'); shutil.copytree(folder + '-saved', folder)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["3.7", "3.8", "3.9", "3.10", "3.12", "3.13"])
+@pytest.mark.parametrize("makes", MAKES)
+def test_the_models_folder_is_there_and_may_be_made(tmp_path, version, makes):
+    python = find_python([version]) or pytest.skip(f"there is no Python {version} here")
+    (tmp_path / "module.py").write_text(
+        "import os, pathlib, shutil\n"
+        "def run_fn(fn_args):\n"
+        "    folder = fn_args.serving_model_dir\n"
+        f"    {MAKES[makes]}\n"
+        "    open(os.path.join(folder, 'model'), 'w').close()\n"
+    )
+    task = {"parameters": {"module_file": str(tmp_path / "module.py")}}
+    _, outcome = execute(task, python, serving_model_dir=str(tmp_path / "out"))
+    assert outcome["failure"] is None
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["model"]
+
+
 @pytest.mark.slow
 def test_python_3_7_itself_loads_every_module(python_3_7):
     names = [file.stem for file in FILES if file.stem not in ("__init__", "start")]

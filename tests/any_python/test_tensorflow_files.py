@@ -65,3 +65,26 @@ def test_every_way_to_read_a_file_is_noted(run_python, tmp_path, monkeypatch):
     assert f"presence of {tmp_path / 'asked'}" in notes
     assert {f"folder {tmp_path}", f"folder {tmp_path / 'globbed'}"} <= notes.keys()
     assert not {f"file {tmp_path / name}" for name in ("untouched", "written")} & read
+
+
+MAKE = """
+import os
+import tensorflow as tf
+from stoker.any_python.ready_folder import keep_ready
+from stoker.any_python.tensorflow_files import tell_file_reads
+tell_file_reads()
+for make in (tf.io.gfile.mkdir, tf.io.gfile.makedirs, lambda to: tf.io.gfile.rename('saved', to)):
+    tf.io.gfile.makedirs('saved/1')
+    with keep_ready('model'):
+        make('model')
+        tf.saved_model.save(tf.Module(), 'model')
+    print(sorted(os.listdir('model')))
+    tf.io.gfile.rmtree('model')
+"""
+
+
+def test_a_folder_that_is_ready_may_be_made_and_moved_to(run_python, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    *made, moved = run_python(MAKE).splitlines()[-3:]
+    assert made == ["['assets', 'fingerprint.pb', 'saved_model.pb', 'variables']"] * 2
+    assert moved == "['1', 'assets', 'fingerprint.pb', 'saved_model.pb', 'variables']"

@@ -130,7 +130,7 @@ def test_both_models_are_exported_without_timestamps_and_checked(runs):
     saved = sorted(file.relative_to(model.uri) for file in Path(model.uri).rglob("saved_model.pb"))
     assert [str(file.parent) for file in saved] == ["Format-Serving", "Format-TFMA"]
     note = model.get_string_custom_property("model_check")
-    assert note.startswith("serving_default works on 1 made-up raw example. ")
+    assert note.startswith("serving_default works on 8 made-up raw examples (")
     assert note.endswith(" Format-TFMA loads.")
     signatures = model.get_json_value_custom_property("signatures")
     inputs = signatures["Format-TFMA/eval"]["inputs"]

@@ -6,9 +6,12 @@ import random
 import pyarrow as pa
 import pytest
 from google.protobuf import text_format
+from hypothesis import event, given
+from hypothesis import strategies as st
 from tensorflow_metadata.proto.v0 import schema_pb2
 
 from stoker.data.decode import arrow_schema, decode, decode_batch
+from stoker.data.native_decoder import prefers_native
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
 
@@ -45,8 +48,9 @@ def by_tfx_bsl(records, schema=None):
     return decoder.DecodeBatch(records)
 
 
-def assert_same(records, schema=None):
-    expected, found = by_tfx_bsl(records, schema), decode_batch(records, schema)
+def assert_same(records, schema=None, *, natively=False):
+    expected = by_tfx_bsl(records, schema)
+    found = decode_batch(records, schema, natively=natively)
     found.validate(full=True)
     assert found.schema == expected.schema
     assert found.num_rows == expected.num_rows
@@ -151,3 +155,58 @@ def random_example(draw, kinds):
                 draw.randbytes(draw.choice([0, 5, 300])) for _ in range(count)
             )
     return example.SerializeToString()
+
+
+INTEGERS = st.one_of(
+    st.integers(-(1 << 63), (1 << 63) - 1), st.integers(0, 200), st.sampled_from([0, -1, 1 << 40])
+)
+VALUES = {
+    "int64_list": st.lists(INTEGERS, max_size=90),
+    "float_list": st.lists(st.floats(width=32), max_size=40),
+    "bytes_list": st.lists(st.binary(max_size=20), max_size=10),
+}
+NAMES = {"a": "int64_list", "ids": "int64_list", "x": "float_list", "word": "bytes_list"}
+ROWS = st.fixed_dictionaries({}, optional={name: VALUES[kind] for name, kind in NAMES.items()})
+
+
+@given(rows=st.lists(ROWS, min_size=1, max_size=12), scale=st.sampled_from([1, 40]))
+def test_ours_and_tfx_bsls_decoder_give_the_same_columns(rows, scale):
+    records = []
+    for row in rows:
+        example = Example()
+        for name, values in row.items():
+            many = values * scale if NAMES[name] == "int64_list" else values
+            getattr(example.features.feature[name], NAMES[name]).value.extend(many)
+        records.append(example.SerializeToString())
+    event(f"tfx-bsl's is chosen: {prefers_native(records)}")
+    assert_same(records)
+    assert_same(records, natively=True)
+
+
+@pytest.mark.parametrize(
+    ("row", "is_native"),
+    [
+        ({"ids": [1 << 40] * 128}, True),
+        ({"ids": [-1] * 16}, True),
+        ({"ids": [1 << 40]}, False),
+        ({"ids": [99] * 128}, False),
+        ({"ids": [1 << 40] * 16, "text": [b"x" * 400]}, False),
+        ({"x": [0.5] * 128}, False),
+        ({}, False),
+    ],
+)
+def test_only_long_lists_of_large_integers_go_to_tfx_bsl(row, is_native):
+    example = Example()
+    lists = {int: "int64_list", float: "float_list", bytes: "bytes_list"}
+    for name, values in row.items():
+        getattr(example.features.feature[name], lists[type(values[0])]).value.extend(values)
+    assert prefers_native([example.SerializeToString()] * 3) is is_native
+
+
+@pytest.mark.parametrize("broken", [b"hello", feature("ids", "bytes_list { value: 'x' }")])
+def test_what_tfx_bsl_refuses_is_told_as_ever(broken):
+    numbers = " ".join(f"value: {1 << 40}" for _ in range(99))
+    fine = feature("ids", f"int64_list {{ {numbers} }}")
+    assert prefers_native([broken, fine, fine])
+    with pytest.raises(BadData, match=r"A record is not the tf\.Example that it should be"):
+        decode_batch([broken, fine, fine])

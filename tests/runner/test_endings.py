@@ -150,6 +150,11 @@ def test_many_frames_of_packages_are_one_line():
             "no x",
         ),
         (
+            "in user code:\n\n    File x\n\n    TypeError: Exception encountered when calling layer"
+            " 'a'.\n    \n    Failed to convert a SparseTensor\n    \n    Call arguments",
+            "Failed to convert a SparseTensor",
+        ),
+        (
             "Graph execution error:\n\nDetected at node P defined at (most recent call last):\n"
             "<stack traces unavailable>\nFeature: a is required\n\t [[{{node P}}]] [Op:__inf]",
             "Feature: a is required",
@@ -169,7 +174,9 @@ def test_the_point_of_a_message_is_what_is_wrong(message, point):
 def test_the_users_line_is_the_last_that_is_in_no_package():
     text = (
         'Traceback\n  File "/home/me/module.py", line 3, in run_fn\n    model.fit(data)\n'
-        '  File "/x/site-packages/keras/a.py", line 9, in call\n    return f()\nValueError: no\n'
+        '  File "/x/site-packages/keras/a.py", line 9, in call\n    return f()\n'
+        '  File "/home/me/out/__autograph_generated_filek5.py", line 18, in tf__f\n    raise\n'
+        "ValueError: no\n"
     )
     assert find_users_line(text) == "/home/me/module.py, line 3: model.fit(data)"
     assert find_users_line("") == ""

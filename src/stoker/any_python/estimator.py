@@ -25,6 +25,7 @@ from .fn_args import FnArgs
 from .io_utils import copy_dir
 from .layout import eval_model_dir, serving_model_dir
 from .lines import say
+from .ready_folder import keep_ready
 
 _LAST_EXPORT_DONE = "last_export_done"
 _PATIENCE_SECONDS = 600.0
@@ -53,9 +54,10 @@ def train_estimator(
         serving_model_dir=serving_model_dir(run_dir),
         eval_model_dir=eval_model_dir(run_dir),
     )
-    training = _Training.of(trainer_fn(own_args, read_schema(fn_args.schema_path)))
-    training.check()
-    training.run(mark=os.path.join(run_dir, _LAST_EXPORT_DONE))
+    with keep_ready(str(own_args.serving_model_dir)):
+        training = _Training.of(trainer_fn(own_args, read_schema(fn_args.schema_path)))
+        training.check()
+        training.run(mark=os.path.join(run_dir, _LAST_EXPORT_DONE))
     if not training.estimator.config.is_chief:
         say(f"This is the {training.role}: the chief writes the model.")
         return

@@ -95,9 +95,21 @@ def missing_folder_hint(error: BaseException) -> str:
     folder = os.path.dirname(path)
     if SERVING_MODEL_DIR not in folder.split(os.sep) or os.path.isdir(folder):
         return ""
+    return f"There is no folder {folder}. Make it first: os.makedirs(…, exist_ok=True)."
+
+
+def column_kind_hint(error: BaseException) -> str:
+    """What to do where a layer or a loss is given words, or a feature that some examples lack."""
+    if "Cast string to " in str(error):
+        return (
+            "A label or a feature is text. Make numbers of it before the model sees it: "
+            "tf.keras.layers.StringLookup(vocabulary=[…], num_oov_indices=0)(label)."
+        )
+    if not isinstance(error, (TypeError, ValueError)) or "SparseTensor" not in str(error):
+        return ""
     return (
-        "As in TFX, fn_args.serving_model_dir is for the module to make: "
-        "os.makedirs(fn_args.serving_model_dir, exist_ok=True)."
+        "A feature that some examples lack is a SparseTensor. Fill it before the model sees it: "
+        "tf.sparse.to_dense(tf.sparse.reset_shape(column, [column.dense_shape[0], 1]))."
     )
 
 

@@ -14,6 +14,7 @@ import stat as _stat
 from typing import Any, Callable, Iterable, Iterator, Union
 
 from .layout import is_remote
+from .ready_folder import make_way
 
 __all__ = [
     "NotFoundError",
@@ -197,6 +198,7 @@ def copy(src: PathType, dst: PathType, overwrite: bool = False) -> None:
 def rename(src: PathType, dst: PathType, overwrite: bool = False) -> None:
     """Move a file or a directory."""
     target = _local(dst)
+    make_way(target)
     _refuse_to_overwrite(target, overwrite)
     os.replace(_local(src), target)
 

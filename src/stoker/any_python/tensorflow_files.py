@@ -7,7 +7,8 @@
     tf.lookup.TextFileInitializer         its argument
     tf.train.load_checkpoint              its argument
 
-A name that is computed in a graph is not seen; the list that it was taken from is.
+A name that is computed in a graph is not seen; the list that it was taken from is. Folders that are
+moved find their place free (ready_folder.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 from .notes import is_file
 from .observing import get_observer
+from .ready_folder import let_move
 
 _MOST_NAMES = 100_000
 
@@ -87,6 +89,8 @@ class _FileLibrary:
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._library, name)
         tell = _LIBRARY.get(name)
+        if name == "RenameFile":
+            return let_move(function)
         if tell is None:
             return function
 

@@ -10,6 +10,7 @@ from .estimator import train_estimator
 from .failures import NothingWritten
 from .fn_args import FnArgs
 from .launcher_link import report_doing
+from .ready_folder import keep_ready
 
 
 def train(
@@ -23,12 +24,13 @@ def train(
     if name == "trainer_fn":
         train_estimator(function, fn_args, read_schema)
         return
-    try:
-        function(fn_args)
-    except SystemExit as end:
-        if end.code:  # without one, it says that all is well
-            raise
-    _check_written(fn_args)
+    with keep_ready(str(fn_args.serving_model_dir)):
+        try:
+            function(fn_args)
+        except SystemExit as end:
+            if end.code:  # without one, it says that all is well
+                raise
+        _check_written(fn_args)
 
 
 def _check_written(fn_args: FnArgs) -> None:

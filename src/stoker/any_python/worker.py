@@ -18,6 +18,7 @@ from typing import Any, Callable, Mapping, NoReturn
 
 from . import absent_packages, dataset
 from .failures import (
+    column_kind_hint,
     debugger_hint,
     describe,
     missing_folder_hint,
@@ -90,7 +91,13 @@ def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, A
         ):
             _train(task, make_fn_args(task["fn_args"]), warn)
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
-        finders = (missing_module_hint, near_name_hint, missing_folder_hint, debugger_hint)
+        finders = (
+            missing_module_hint,
+            near_name_hint,
+            missing_folder_hint,
+            column_kind_hint,
+            debugger_hint,
+        )
         hints = (find(error) for find in finders)
         return {"failure": describe(error, hint=next(filter(None, hints), ""))}
     return {"failure": None, "outputs": task["outputs"]}

@@ -9,6 +9,7 @@ numbers that are not packed, a key twice. Whoever calls has protobuf write such 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +19,26 @@ _FIELD_1, _FIELD_2 = 0x0A, 0x12
 _PADDING = bytes(16)  # so that whatever begins in a record can be read to its end
 _LONGEST_SIZE = 5  # bytes
 _LONGEST_INTEGER = 10
-_DIGITS = np.array([0x7F7F7F7F7F7F7F7F & ((1 << 8 * size) - 1) for size in range(9)], np.uint64)
+_BLOCK = 1 << 15  # integers
+_WORDS: tuple[np.dtype[Any], ...] = (np.dtype("<u4"), np.dtype("<u8"))
+_DIGITS = {
+    word: np.array(
+        [0x7F7F7F7F7F7F7F7F & ((1 << 8 * size) - 1) for size in range(word.itemsize + 1)], word
+    )
+    for word in _WORDS
+}
 """By the number of digits: where in a word they are."""
-_JOINTS = np.array(
-    [
-        (0x007F007F007F007F, 0x7F007F007F007F00, 1),
-        (0x00003FFF00003FFF, 0x3FFF00003FFF0000, 2),
-        (0x000000000FFFFFFF, 0x0FFFFFFF00000000, 4),
-    ],
-    np.uint64,
-)
+_JOINTS: dict[np.dtype[Any], np.ndarray] = {
+    word: np.array(
+        [
+            (0x007F007F007F007F & most, 0x7F007F007F007F00 & most, 1),
+            (0x00003FFF00003FFF & most, 0x3FFF00003FFF0000 & most, 2),
+            (0x000000000FFFFFFF & most, 0x0FFFFFFF00000000 & most, 4),
+        ],
+        word,
+    )
+    for word, most in zip(_WORDS, ((1 << 32) - 1, (1 << 64) - 1), strict=True)
+}
 """How neighbours in a word are joined: the lower ones, the higher ones, and how far these move."""
 
 
@@ -168,38 +179,62 @@ def _put_in_order(
 
 def read_varints(digits: np.ndarray, packed: Spans) -> tuple[np.ndarray, np.ndarray]:
     """The integers in spans whose digits are given one span after another, and each one's count."""
-    ends = np.flatnonzero(digits < 0x80) + 1
+    ends = np.flatnonzero(digits < 0x80)
+    ends += 1
     span_ends = np.cumsum(packed.ends - packed.begins)
     if len(ends) == len(span_ends) and np.array_equal(ends, span_ends):
         lengths = np.ones(len(ends), np.int64)
     else:
         before = np.searchsorted(ends, span_ends, "right")
         lengths = np.diff(before, prepend=0)
-        closed = np.concatenate(([0], ends))[before] == span_ends
-        refuse(~closed, packed.records)
-    begins = np.concatenate((np.zeros(1, np.int64), ends[:-1])) if len(ends) else ends
-    sizes = ends - begins
-    if sizes.max(initial=1) > _LONGEST_INTEGER:
-        refuse(sizes > _LONGEST_INTEGER, np.repeat(packed.records, lengths))
-    return _join_digits(digits, begins, sizes), lengths
+        last = ends[before - 1] if len(ends) else np.zeros_like(before)
+        refuse(np.where(before == 0, 0, last) != span_ends, packed.records)
+    try:
+        return _join_digits(digits, ends), lengths
+    except OverflowError:
+        too_long = np.diff(ends, prepend=0) > _LONGEST_INTEGER
+        raise Unusual(np.unique(np.repeat(packed.records, lengths)[too_long])) from None
 
 
-def _join_digits(digits: np.ndarray, begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The integers whose digits, in base 128 and the lowest first, begin there.
+def _join_digits(digits: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """The integers whose digits, in base 128 and the lowest first, end there.
 
-    Eight digits are read as one word, of which pairs of digits are joined, then pairs of pairs, and
-    then the halves.
+    Block by block, so that what is in between stays in the processor's cache.
     """
-    longest = int(sizes.max(initial=1))
-    if longest == 1:
+    if len(ends) == len(digits):  # one digit each
         return digits.astype(np.int64)
-    padded = np.concatenate((digits, np.zeros(8, np.uint8)))
-    words: np.ndarray = np.ndarray(len(digits), "<u8", padded, strides=(1,))[begins]
-    words &= _DIGITS[np.minimum(sizes, 8)]
-    for low, high, shift in _JOINTS[: (longest - 1).bit_length()]:
-        words = words & low | (words & high) >> shift
+    joined = np.empty(len(ends), np.int64)
+    for first in range(0, len(ends), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        begins = np.empty_like(ends[block])
+        begins[0], begins[1:] = ends[first - 1] if first else 0, ends[block][:-1]
+        sizes = ends[block] - begins
+        if sizes.max() > _LONGEST_INTEGER:
+            raise OverflowError("An integer has too many digits.")
+        begin, end = int(begins[0]), int(ends[block][-1])
+        padded = digits[begin : end + 8]
+        if len(padded) < end - begin + 8:
+            padded = np.concatenate((padded, np.zeros(8, np.uint8)))
+        joined[block] = _join_block(padded, begins - begin, sizes)
+    return joined
+
+
+def _join_block(padded: np.ndarray, begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Four or eight digits are read as one word.
+
+    Of these, pairs of digits are joined, then pairs of pairs, and then the halves.
+    """
+    longest = int(sizes.max())
+    word = np.dtype("<u4" if longest <= 4 else "<u8")
+    words: np.ndarray = np.ndarray(len(padded) - 8, word, padded, strides=(1,))[begins]
+    words &= _DIGITS[word][sizes if longest <= 8 else np.minimum(sizes, 8)]
+    for low, high, shift in _JOINTS[word][: (longest - 1).bit_length()]:
+        higher = words & high
+        higher >>= shift
+        words &= low
+        words |= higher
     for digit in range(8, longest):
         longer = np.flatnonzero(sizes > digit)
-        last = (digits[begins[longer] + digit] & np.uint8(0x7F)).astype(np.uint64)
+        last = (padded[begins[longer] + digit] & np.uint8(0x7F)).astype(np.uint64)
         words[longer] |= last << np.uint64(7 * digit)
-    return words.view(np.int64)
+    return words.view(np.int64) if longest > 4 else words

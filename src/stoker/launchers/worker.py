@@ -12,6 +12,7 @@ from typing import Any
 import stoker.stand_ins.provide  # noqa: F401 - user code names what an installed TFMA lacks
 from stoker.any_python.failures import (
     StokerError,
+    column_kind_hint,
     debugger_hint,
     describe,
     missing_folder_hint,
@@ -59,7 +60,7 @@ def _execute(task: Task) -> Outcome:
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         keras_hint = wrong_keras_hint(str(error), task.needs)
         hint = missing_package_hint(error) or keras_hint or debugger_hint(error)
-        hint = hint or missing_folder_hint(error)
+        hint = hint or missing_folder_hint(error) or column_kind_hint(error)
         hint = hint or near_name_hint(error, lambda: _list_features(task))
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
@@ -93,8 +94,7 @@ def _read_parameters(task: Task) -> dict[str, Any]:
 
 def _observe(task: Task) -> contextlib.AbstractContextManager[None]:
     """Note what the user's code reads besides what the task says."""
-    if task.observed_dir:
-        after_import("tensorflow", _tell_file_reads)
+    after_import("tensorflow", _tell_file_reads)
     pipeline_files = _list_pipeline_files(task)
     artifacts = (*every(task.inputs), *every(task.outputs))
     return observe_step(

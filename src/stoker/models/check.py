@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model check: a SavedModel loads, its variables are finite, and its signatures work.
 
-A signature is called on eval examples that fit it; where none do, on rows that `fit` was given; and
-where none of those do, with made-up values. That it fails on these proves nothing, but no model is
-meant to answer NaN to all of them.
+A signature is called on eval examples that fit it; where none do, on rows that `fit` was given;
+where none of those do, with values from the schema's domains, and then with others that are made
+up. That it fails on these proves nothing, but no model is meant to answer NaN to all of them.
 
 What decides is the default signature, or all where there is none. What the others do is told.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import tensorflow as tf
 
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import ModelRejected
-from stoker.models.eval_examples import EvalExamples, show_features
+from stoker.models.eval_examples import NUM_CALLED, EvalExamples, show_features
 from stoker.models.inputs import Arrays, Misfit, make_inputs
 from stoker.models.made_up import choose_rows, make_up_inputs
 from stoker.models.saved_model import MetaGraph, choose_graph, read_graphs, read_message
@@ -34,7 +35,7 @@ class Finding:
 
     text: str
     is_open: bool = False
-    """Whether something was not called, or could not be judged: the user should know."""
+    """Whether something was not called, or with no values of the data: the user should know."""
     is_unproven: bool = False
     """Whether, for that reason, the model itself was not seen to work."""
 
@@ -188,7 +189,8 @@ class _SignatureCheck:
         kind = "made-up raw" if call.made_up else "eval"
         num = len(call.examples)
         if failure is None:
-            return Finding(text=f"{self.name} works on {num} {kind} example{'s' * (num > 1)}.")
+            text = f"{self.name} works on {num} {kind} example{'s' * (num > 1)}"
+            return Finding(text=f"{text}{self._describe_schema() if call.made_up else ''}.")
         index, trouble = failure
         if call.made_up or not self.examples.is_fair(self.model.signature.feature_names):
             return self._leave_open(f"could not be judged by {kind} examples: {trouble.why}")
@@ -220,10 +222,11 @@ class _SignatureCheck:
         """Call it with made-up values, since there are no others."""
         troubles: list[_Trouble] = []
         try:
-            for inputs in make_up_inputs(self.model.signature, self._make_up_text()):
+            for what, inputs in self._list_made_up():
                 trouble = self._try(inputs)
                 if trouble is None:
-                    return Finding(text=f"{self.name} works on made-up values, since {misfit}.")
+                    text = f"{self.name} works on {what}, since {misfit}."
+                    return Finding(text=text, is_open=True)
                 troubles.append(trouble)
         except Misfit as other:
             return self._leave_out(f"{misfit}, and {other}")
@@ -236,17 +239,29 @@ class _SignatureCheck:
             f"could not be judged by made-up values ({misfit}): {troubles[0].why}"
         )
 
-    def _make_up_text(self) -> bytes:
-        """What an input of text gets: an example, if examples are parsed; else a word."""
+    def _list_made_up(self) -> Iterator[tuple[str, Arrays]]:
+        """Inputs from the schema, if it knows of any, and plain ones, each with what they are."""
         signature = self.model.signature
+        schema_values = self.examples.schema_values
         is_parsed = signature.parses is not None
-        return self.examples.make_up(signature).SerializeToString() if is_parsed else b"1"
+        with contextlib.suppress(TypeError):  # what cannot be drawn is told below
+            if drawn := schema_values.draw_inputs(signature):
+                yield f"values from the schema{self._describe_schema()}", drawn
+        what = f"made-up values{self._describe_schema() if is_parsed else ''}"
+        text = self.examples.make_up(signature, 1)[0].SerializeToString() if is_parsed else b"1"
+        for inputs in make_up_inputs(signature, text):
+            yield what, inputs
+
+    def _describe_schema(self) -> str:
+        names = self.model.signature.parses or self.model.signature.inputs
+        values = self.examples.schema_values
+        return f" ({values.describe(sorted(names))})" if values.features else ""
 
     def _choose_call(self) -> _Call:
         signature, size = self.model.signature, self._batch_size()
         made_up = signature.takes_examples and not self.examples.is_fair(signature.feature_names)
         if made_up:
-            examples = [self.examples.make_up(signature)] * (size or 1)
+            examples = self.examples.make_up(signature, size or NUM_CALLED)
         else:
             examples = self.examples.choose(signature, size)
         records = [example.SerializeToString() for example in examples]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from google.protobuf.message import DecodeError
 
 from stoker.artifacts import Artifact, decode_split_names, get_split_uris
@@ -14,16 +15,16 @@ from stoker.data.input_files import matching_files
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
-from stoker.models.inputs import Arrays, Misfit, find_fitting, list_values, make_up_example
+from stoker.models.inputs import Arrays, Misfit, find_fitting, list_values
+from stoker.models.schema_values import SchemaValues
 from stoker.statistics.data_schema import read_schema
 
 if TYPE_CHECKING:
     from stoker.models.saved_model import Signature
 
 _NUM_LOOKED_AT = 100
-_NUM_CALLED = 8
+NUM_CALLED = 8
 _TF_EXAMPLE = "FORMAT_TF_EXAMPLE"
-_ZEROS = {"string": b"", "float32": 0.0, "int64": 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,7 @@ class EvalExamples:
     transformed_names: frozenset[str] = frozenset()
     rows_of_fit: Arrays = field(default_factory=dict)
     """A few rows of what `fit` was given, by the names of its inputs or their places."""
+    schema_values: SchemaValues = field(default_factory=SchemaValues)
 
     @property
     def is_transformed(self) -> bool:
@@ -60,28 +62,13 @@ class EvalExamples:
             raise Misfit(self.why_empty)
         fitting = find_fitting(signature, self.examples, exact=True)
         if size is None:
-            return fitting[:_NUM_CALLED]
+            return fitting[:NUM_CALLED]
         return list(itertools.islice(itertools.cycle(fitting), size))
 
-    def make_up(self, signature: "Signature") -> Example:
-        """A raw example with a plausible value for every feature that a signature parses."""
-        return make_up_example(
-            signature, lambda name, dtype, num: [self._choose_value(name, dtype)] * num
-        )
-
-    def _choose_value(self, name: str, dtype: str) -> Any:
-        """The first value of the feature's domain in the raw schema, or else zero."""
-        for feature in self.raw_schema.feature if self.raw_schema else ():
-            if feature.name != name:
-                continue
-            if dtype == "int64":
-                return feature.int_domain.min
-            words = list(feature.string_domain.value)
-            for domain in self.raw_schema.string_domain:
-                words += domain.value if domain.name == feature.domain else []
-            if dtype == "string" and words:
-                return words[0].encode()
-        return _ZEROS[dtype]
+    def make_up(self, signature: "Signature", num: int) -> list[Example]:
+        """Raw examples with a plausible value for every feature that a signature parses."""
+        random = np.random.default_rng(1)
+        return [self.schema_values.draw_example(signature, random) for _ in range(num)]
 
 
 def read_eval_examples(
@@ -89,8 +76,12 @@ def read_eval_examples(
     splits: Sequence[str],
     transform_graph: str | None,
     rows_of_fit: Arrays | None = None,
+    schema: Any = None,
 ) -> EvalExamples:
-    """The first examples of some splits, beside the folder of a transform graph."""
+    """The first examples of some splits, beside the folder of a transform graph.
+
+    `schema` is the one that the Trainer was given, if it was.
+    """
     raw, transformed = (
         read_schema(path)
         if transform_graph
@@ -102,6 +93,7 @@ def read_eval_examples(
         "has_transform_graph": transform_graph is not None,
         "raw_schema": raw,
         "rows_of_fit": rows_of_fit or {},
+        "schema_values": SchemaValues.of(filter(None, (raw, schema, transformed))),
         "transformed_names": frozenset(one.name for one in transformed.feature)
         if transformed
         else frozenset(),

@@ -18,7 +18,8 @@ Arrays = dict[str, np.ndarray]
 
 _DTYPES = {"bytes_list": "string", "float_list": "float32", "int64_list": "int64"}
 _LISTS = {dtype: kind for kind, dtype in _DTYPES.items()}
-_LAYER_SUFFIX = "_input"
+LAYER_SUFFIX = "_input"
+"""What Keras 2 puts after the name of a layer, for that of its input."""
 
 
 class Misfit(BadData):
@@ -69,7 +70,7 @@ def _read_rows(batch: Any, name: str) -> np.ndarray:
     The input of a Keras layer `x` is called `x_input`, and is fed the feature `x`, as by TFMA.
     """
     features = batch.schema.names
-    found = name if name in features else name.removesuffix(_LAYER_SUFFIX)
+    found = name if name in features else name.removesuffix(LAYER_SUFFIX)
     lists = batch.column(found) if found in features else None
     if lists is None or not lists.type.num_fields:  # a list without a type has no values at all
         raise Misfit(f"the examples have no feature {name!r}")
@@ -145,7 +146,7 @@ def takes_some(signature: "Signature", records: Sequence[bytes]) -> bool:
 
 def has_feature(records: Sequence[bytes], name: str) -> bool:
     """Whether an example has the feature that an input of this name is fed."""
-    names = {name, name.removesuffix(_LAYER_SUFFIX)}
+    names = {name, name.removesuffix(LAYER_SUFFIX)}
     examples = map(Example.FromString, records)
     return any(not names.isdisjoint(one.features.feature) for one in examples)
 
@@ -188,11 +189,14 @@ def list_values(example: Example, name: str) -> list[Any]:
 
 
 def make_up_example(
-    signature: "Signature", choose: Callable[[str, str, int], Sequence[Any]]
+    signature: "Signature", choose: Callable[[str, str, int | None], Sequence[Any]]
 ) -> Example:
-    """An example with what a signature parses; `choose` takes a name, a type and how many."""
+    """An example with what a signature parses; `choose` takes a name, a type and how many.
+
+    It is None where a signature takes any number.
+    """
     example = Example()
     for name, feature in (signature.parses or {}).items():
         values = getattr(example.features.feature[name], _LISTS[feature.dtype]).value
-        values.extend(choose(name, feature.dtype, 1 if feature.size is None else feature.size))
+        values.extend(choose(name, feature.dtype, feature.size))
     return example

@@ -89,8 +89,9 @@ def find_point(message: str) -> str:
     while len(lines) > 1 and lines[0].startswith(_AROUND):
         rest = [line for line in lines[1:] if line.strip()]
         if lines[0].startswith("in user code:"):
-            told = [found["what"] for line in rest if (found := _ERROR_LINE.fullmatch(line))]
-            rest = told[-1:] or rest
+            told = [place for place, line in enumerate(rest) if _ERROR_LINE.fullmatch(line)]
+            if told and (last := _ERROR_LINE.fullmatch(rest[told[-1]])):
+                rest = [last["what"], *rest[told[-1] + 1 :]]
         elif lines[0].startswith("Graph execution error"):
             rest = [line for line in rest if not _OF_GRAPH.match(line)] or rest
         if not rest:
@@ -103,7 +104,7 @@ def find_users_line(text: str) -> str:
     """The last line of the user's own in a traceback: where it is, and what it says."""
     for frame in reversed(_split(text)):
         found = _FRAME.match(frame[0])
-        if found and not _is_library(found["path"]):
+        if found and not _is_library(found["path"]) and _AUTOGRAPH not in found["path"]:
             where = f"{readable_path(found['path'])}, line {found['line']}"
             return ": ".join([where, *(line.strip() for line in frame[1:2])])
     return ""

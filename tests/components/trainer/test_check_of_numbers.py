@@ -158,7 +158,7 @@ def test_every_signature_is_called_and_the_default_decides(check, save):
 
     assert note.startswith("serving_default works on made-up values")
     assert note.count("works on made-up values") == 2
-    assert told.startswith("the model check: other gives no finite number")
+    assert "other gives no finite number" in told
 
 
 def test_where_there_is_no_default_every_signature_decides(check, save):
@@ -222,10 +222,11 @@ def test_nothing_but_nan_for_rows_that_fit_was_given_is_rejected(check, save):
 
     save(serving_default=lambda x: tf.where(x > 700.0, NAN, x))
 
-    assert check()[1] == []
+    assert "works on made-up values" in check()[0]
     with pytest.raises(ModelRejected, match="no finite number for rows that fit was given"):
         check({"x": np.array([701.0, 702.0])})
-    assert check({"x": np.array([NAN, 702.0])})[1] == []  # NaN in, NaN out: no one's fault
+    note, _ = check({"x": np.array([NAN, 702.0])})  # NaN in, NaN out: no one's fault
+    assert "works on made-up values" in note
 
 
 def test_a_check_that_is_required_fails_where_the_model_was_not_seen_to_work(check, save):
@@ -241,7 +242,7 @@ def test_a_check_that_is_required_asks_nothing_of_signatures_that_do_not_decide(
     save(serving_default=lambda x: x, other=lambda x: x * NAN)
 
     _, (told,) = check(check="required")
-    assert told.startswith("the model check: other gives no finite number")
+    assert "other gives no finite number" in told
 
 
 @pytest.mark.parametrize("is_saved_model", [True, False])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stoker.artifacts import Examples, Model, TransformGraph
+from stoker.any_python.launcher_link import set_sink
+from stoker.artifacts import Examples, Model, Schema, TransformGraph
 from stoker.components.trainer.before_publishing import ModelCheck
 from stoker.components.trainer.component import Trainer
 from stoker.data.tfrecord import write_records
@@ -226,13 +227,14 @@ def word_spec() -> dict:
 
 
 @pytest.mark.tf
-def test_a_signature_on_raw_examples_is_called_with_one_made_up_from_the_raw_schema(
+def test_a_signature_on_raw_examples_is_called_with_some_made_up_from_the_raw_schema(
     check, save, transformed
 ):
     import tensorflow as tf
 
     def length_of_known_words(features):
-        known = tf.debugging.Assert(tf.reduce_all(features["word"] == "one"), ["unknown word"])
+        is_known = (features["word"] == "one") | (features["word"] == "two")
+        known = tf.debugging.Assert(tf.reduce_all(is_known), ["unknown word"])
         with tf.control_dependencies([known]):
             return tf.strings.length(features["word"])
 
@@ -241,7 +243,7 @@ def test_a_signature_on_raw_examples_is_called_with_one_made_up_from_the_raw_sch
     model = check(**transformed)
 
     assert model.get_string_custom_property("model_check") == (
-        "serving_default works on 1 made-up raw example."
+        "serving_default works on 8 made-up raw examples (word one of 2 words)."
     )
 
 
@@ -507,3 +509,99 @@ def test_a_rejection_reaches_the_runner_without_our_own_traceback(outcome, save)
     assert failure.kind == "ModelRejected"
     assert failure.message.startswith("The signature 'serving_default'")
     assert failure.traceback == ""
+
+
+SCHEMA = """
+feature { name: "age" type: INT int_domain { min: 17 max: 90 } }
+feature { name: "share" type: FLOAT float_domain { min: 2.0 max: 3.0 } }
+feature { name: "sex" type: BYTES domain: "sexes" }
+feature { name: "scores" type: FLOAT shape { dim { size: 6 } } }
+string_domain { name: "sexes" value: "Female" value: "Male" }
+"""
+
+
+@pytest.fixture
+def schema(tmp_path):
+    artifact = Schema()
+    artifact.uri = str(tmp_path / "schema")
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "schema.pbtxt").write_text(SCHEMA)
+    return {"schema": [artifact]}
+
+
+def save_a_model_for_adults(folder: Path) -> None:
+    """It answers what it was not made for, such as an age of 1, with an error."""
+    import tensorflow as tf
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, 1], tf.int64, name="age"),
+            tf.TensorSpec([None], tf.string, name="sex_input"),
+            tf.TensorSpec([None, None], tf.float32, name="scores"),
+            tf.TensorSpec([None, 1], tf.float32, name="share"),
+        ]
+    )
+    def serve(age, sex_input, scores, share):
+        checks = [
+            tf.debugging.Assert(tf.reduce_all((age >= 17) & (age <= 90)), [age]),
+            tf.debugging.Assert(
+                tf.reduce_all((sex_input == "Female") | (sex_input == "Male")), [0]
+            ),
+            tf.debugging.Assert(tf.shape(scores)[1] == 6, [scores]),
+            tf.debugging.Assert(tf.reduce_all((share >= 2.0) & (share <= 3.0)), [share]),
+        ]
+        with tf.control_dependencies(checks):
+            return {"score": tf.reduce_sum(scores, 1) + tf.cast(age[:, 0], tf.float32)}
+
+    save_signatures(folder, {"serving_default": serve})
+
+
+@pytest.mark.tf
+def test_where_no_example_fits_the_values_are_those_of_the_schema_and_told(check, schema, tmp_path):
+    told = []
+    save_a_model_for_adults(tmp_path / "model" / "Format-Serving")
+
+    set_sink(told.append)
+    try:
+        model = check(rows=[], inputs=schema, check="required")
+    finally:
+        set_sink(None)
+
+    what = (
+        "serving_default works on values from the schema (age 17 to 90, scores plain, sex_input "
+        "one of 2 words and 1 more), since the eval split has no examples."
+    )
+    assert model.get_string_custom_property("model_check") == what
+    assert [one["text"] for one in told if "text" in one] == [f"the model check: {what}"]
+
+
+@pytest.mark.tf
+def test_a_model_that_answers_nan_to_the_schemas_values_and_all_others_is_rejected(
+    check, schema, tmp_path
+):
+    import tensorflow as tf
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 1], tf.float32, name="share")])
+    def serve(share):
+        return {"score": tf.math.log(-share - 1.0)}
+
+    save_signatures(tmp_path / "model" / "Format-Serving", {"serving_default": serve})
+    with pytest.raises(ModelRejected, match="no finite number for any made-up values"):
+        check(rows=[], inputs=schema)
+
+
+@pytest.mark.tf
+def test_a_parser_without_examples_gets_what_the_schema_says(check, save, schema):
+    import tensorflow as tf
+
+    def refuse_children(features):
+        adults = tf.debugging.Assert(tf.reduce_all(features["age"] >= 17), [features["age"]])
+        with tf.control_dependencies([adults]):
+            return features["age"] * 2
+
+    save(refuse_children, {"age": tf.io.FixedLenFeature([1], tf.int64)})
+
+    assert check(rows=[], inputs=schema).get_string_custom_property("model_check") == (
+        "serving_default works on made-up values (age 17 to 90), since the eval split has no "
+        "examples."
+    )

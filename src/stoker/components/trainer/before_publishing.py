@@ -21,6 +21,7 @@ from stoker.any_python.launcher_link import report, report_doing
 from stoker.any_python.layout import (
     ROWS_FILE,
     eval_model_dir,
+    only_file,
     serving_model_dir,
     serving_model_path,
 )
@@ -117,11 +118,19 @@ def _check(
         _eval_splits(exec_properties),
         graphs[0].uri if graphs else None,
         rows_of_fit=load_rows(rows_file),
+        schema=_read_schema(input_dict),
     )
     for folder in serving:
         yield check_serving_model(folder, _prefix(folder, serving_model_dir(uri)), examples)
     for folder in evaluation:
         yield check_eval_model(folder, _prefix(folder, uri))
+
+
+def _read_schema(input_dict: dsl.Artifacts) -> Any:
+    from stoker.statistics.data_schema import read_schema
+
+    given = input_dict.get("schema")
+    return read_schema(only_file(given[0].uri)) if given else None
 
 
 def _refuse_nothing(folder: str) -> None:

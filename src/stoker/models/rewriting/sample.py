@@ -106,7 +106,7 @@ def _make_up(signature: Signature, why: str) -> Sample:
     if signature.takes_examples:
         examples = [
             make_up_example(
-                signature, lambda _, dtype, num: draw_values(random, dtype, [num]).tolist()
+                signature, lambda _, dtype, num: draw_values(random, dtype, [num or 1]).tolist()
             )
             for _ in range(_NUM_MADE_UP)
         ]

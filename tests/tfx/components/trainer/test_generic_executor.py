@@ -141,3 +141,14 @@ def test_a_run_fn_that_writes_no_model_is_an_error(do, tmp_path):
 
     with pytest.raises(NothingWritten, match=r"wrote nothing to fn_args\.serving_model_dir"):
         do(module_file=str(tmp_path / "idle_module.py"))
+    assert not (tmp_path / "model" / "Format-Serving").exists()
+
+
+def test_a_run_fn_may_write_its_model_straight_away(do, tmp_path):
+    (tmp_path / "brief_module.py").write_text(
+        "import json\n"
+        "def run_fn(fn_args):\n"
+        "    with open(f'{fn_args.serving_model_dir}/told.json', 'w') as file:\n"
+        "        json.dump({'written': True}, file)\n"
+    )
+    assert do(module_file=str(tmp_path / "brief_module.py")) == {"written": True}
