@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from stoker.any_python import fileio
-from stoker.any_python.ready_folder import keep_ready
+from stoker.any_python.surroundings import keep_ready
 
 WAYS = {
     "os.mkdir": lambda folder: os.mkdir(folder),

@@ -70,7 +70,7 @@ def test_every_way_to_read_a_file_is_noted(run_python, tmp_path, monkeypatch):
 MAKE = """
 import os
 import tensorflow as tf
-from stoker.any_python.ready_folder import keep_ready
+from stoker.any_python.surroundings import keep_ready
 from stoker.any_python.tensorflow_files import tell_file_reads
 tell_file_reads()
 for make in (tf.io.gfile.mkdir, tf.io.gfile.makedirs, lambda to: tf.io.gfile.rename('saved', to)):

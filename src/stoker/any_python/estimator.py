@@ -25,7 +25,7 @@ from .fn_args import FnArgs
 from .io_utils import copy_dir
 from .layout import eval_model_dir, serving_model_dir
 from .lines import say
-from .ready_folder import keep_ready
+from .surroundings import keep_ready
 
 _LAST_EXPORT_DONE = "last_export_done"
 _PATIENCE_SECONDS = 600.0

@@ -14,7 +14,7 @@ import stat as _stat
 from typing import Any, Callable, Iterable, Iterator, Union
 
 from .layout import is_remote
-from .ready_folder import make_way
+from .surroundings import make_way
 
 __all__ = [
     "NotFoundError",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker's process finds around it: the program's paths, arguments, flags, root and seeds.
+"""What a worker's process finds around it: the program's paths, arguments, flags, root and seeds,
+and the model's folder, ready to be written to.
 
 Of absl's flags the runner sends what each was set to, not the command line: a worker loads only
 some of the files that define flags, and a command line cannot be read without all of them.
@@ -11,6 +12,17 @@ brackets, and tells the runner of the paths that the runner knows.
 Seeds of shuffles that are given none are fresh in every run, and alike in all workers of a group.
 The n-th such shuffle of a process depends on n and on one number, the entropy. Whoever sets the
 entropy that an earlier run had gets that run's shuffles again.
+
+Some modules write into `fn_args.serving_model_dir` straight away; those written for TFX make it, or
+move a folder to its place, and would fail where it is. So the first to make it succeeds, as long as
+it is empty:
+
+    os.mkdir                          and so os.makedirs, Path.mkdir, shutil.copytree
+    shutil.move of a folder           it would go into the one that is there
+    tf.io.gfile.rename, fileio.rename they would not overwrite it
+
+tf.io.gfile.mkdir and os.rename take an empty folder as it is. Programs that the user's code starts
+see an empty folder.
 """
 
 from __future__ import annotations
@@ -21,11 +33,13 @@ import hashlib
 import itertools
 import json
 import os
+import pathlib
 import re
 import secrets
+import shutil
 import sys
 import tempfile
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 _OWN_DIR = os.path.join("", ".stoker", "")
 FlagArguments = Mapping[str, Sequence[str]]
@@ -37,6 +51,8 @@ _taken_over: FlagArguments | None = None
 _listener: Callable[[str], None] | None = None
 _entropy_given: list[int] = []
 _numbers = itertools.count()
+_ready: dict[str, tuple[int, int]] = {}
+"""The folders that nobody has made but us, and what the file system knows them by."""
 
 
 def take_over_program(
@@ -230,3 +246,82 @@ def _draw() -> int:
 
 def _hash(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
+
+
+@contextlib.contextmanager
+def keep_ready(folder: str) -> Iterator[None]:
+    """Make a folder, unless it is there; if it is still empty at the end, it is gone again."""
+    if os.path.exists(folder):
+        yield
+        return
+    os.makedirs(folder)
+    found = os.stat(folder)
+    _ready[folder] = found.st_dev, found.st_ino
+    try:
+        with _replace_makers():
+            yield
+    finally:
+        make_way(folder)
+        _ready.pop(folder, None)
+
+
+def claim(path: Any) -> bool:
+    """Whether this is such a folder, empty, which nobody has claimed: now it counts as made."""
+    for folder, identity in list(_ready.items()):
+        if _identify(folder) != identity:  # the user's code has removed it
+            del _ready[folder]
+        elif _identify(path) == identity and not os.listdir(folder):
+            del _ready[folder]
+            return True
+    return False
+
+
+def make_way(path: Any) -> None:
+    """Remove such a folder: another one is about to be moved to its place."""
+    if claim(path):
+        os.rmdir(path)
+
+
+def let_make(mkdir: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes a folder, which has nothing to do where it is ready."""
+
+    @functools.wraps(mkdir)
+    def make(path: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("dir_fd") is None and claim(path):
+            return None
+        return mkdir(path, *args, **kwargs)
+
+    return make
+
+
+def let_move(move: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that moves, which finds no folder where only a ready one is in the way."""
+
+    @functools.wraps(move)
+    def move_there(src: Any, dst: Any, *args: Any, **kwargs: Any) -> Any:
+        if os.path.isdir(src):  # a file goes into the folder
+            make_way(dst)
+        return move(src, dst, *args, **kwargs)
+
+    return move_there
+
+
+def _identify(path: Any) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except (OSError, TypeError, ValueError):  # what is no path fails where it is used
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextlib.contextmanager
+def _replace_makers() -> Iterator[None]:
+    changes = [(os, "mkdir", let_make(os.mkdir)), (shutil, "move", let_move(shutil.move))]
+    accessor: Any = getattr(pathlib, "_NormalAccessor", None)
+    if hasattr(accessor, "mkdir"):  # up to Python 3.10, pathlib has one of its own
+        changes.append((accessor, "mkdir", staticmethod(let_make(os.mkdir))))
+    with contextlib.ExitStack() as undo:
+        for owner, name, new in changes:
+            undo.callback(setattr, owner, name, vars(owner)[name])
+            setattr(owner, name, new)
+        yield

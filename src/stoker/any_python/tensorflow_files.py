@@ -8,7 +8,7 @@
     tf.train.load_checkpoint              its argument
 
 A name that is computed in a graph is not seen; the list that it was taken from is. Folders that are
-moved find their place free (ready_folder.py).
+moved find their place free (surroundings.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 from .notes import is_file
 from .observing import get_observer
-from .ready_folder import let_move
+from .surroundings import let_move
 
 _MOST_NAMES = 100_000
 

@@ -10,7 +10,7 @@ from .estimator import train_estimator
 from .failures import NothingWritten
 from .fn_args import FnArgs
 from .launcher_link import report_doing
-from .ready_folder import keep_ready
+from .surroundings import keep_ready
 
 
 def train(

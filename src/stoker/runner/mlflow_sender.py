@@ -20,6 +20,7 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 
 from stoker.any_python.layout import METRICS_FILE
+from stoker.any_python.lines import say
 from stoker.artifacts import Model, ModelEvaluation, ModelRun
 from stoker.metadata.masking import environment, find_secrets
 from stoker.runner.mlflow_model import log_model
@@ -221,7 +222,8 @@ def _list_evaluation(name: str, folder: str) -> list[Metric]:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.__stdout__, flush=True)
+    with contextlib.redirect_stdout(sys.__stdout__):  # MLflow has another one to print to
+        say(line)
 
 
 def follow_run(path: str, parent: int) -> None:
