@@ -18,6 +18,7 @@ COMMANDS = {
     "train": "Train a model from a module and data, without a pipeline file.",
     "runs": "List runs.",
     "show": "Show a run, a step or an artifact.",
+    "ui": "Show runs, models and data in a browser.",
     "explain": "Explain why a step was run again, or was not.",
     "lineage": "Show what an artifact was made from, as a tree.",
     "rewrite": "Convert a model to other formats.",

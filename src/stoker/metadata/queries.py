@@ -108,6 +108,11 @@ def runs(pipeline_name: str | None = None, begin: str = "", newest: int | None =
     return wanted
 
 
+def one_run(run_id: str) -> Ids:
+    """The context of one run, if there is such a one."""
+    return contexts(RUN).where(db.context.c.name == run_id)
+
+
 def places_of_runs() -> Select[str, str]:
     """Where runs had their roots and their stores, each pair once; a store may not be told."""
     root, store = db.context_property, db.context_property.alias("store")

@@ -6,7 +6,8 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from stoker.any_python.streams import open_missing_streams
 from stoker.dsl.component import Node
@@ -17,7 +18,7 @@ from stoker.dsl.places import check_places
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.metadata.masking import environment
-from stoker.metadata.records import NUM_STEPS, ROOT, RUN_STATE, STORE_FILE, RunEnd
+from stoker.metadata.records import DAG, NUM_STEPS, ROOT, RUN_STATE, STORE_FILE, RunEnd
 from stoker.runner.before_work import BeforeWork
 from stoker.runner.console import Console
 from stoker.runner.plan import RunOptions, plan_steps
@@ -92,11 +93,31 @@ def begin_run(
                 ROOT: root.path,
                 STORE_FILE: config.path,
                 NUM_STEPS: steps.num_executions,
+                DAG: _draw_dag(steps_to_run if alone is None else [alone]),
                 RUN_STATE: "running",
             },
         )
+        console.progress_file = root.progress_file(run_id)
         with _record_end(steps):
             yield steps
+
+
+def _draw_dag(steps: Iterable[Node]) -> list[dict[str, Any]]:
+    """What the steps are, and which outputs of which others they read."""
+    return [
+        {
+            "id": step.id,
+            "type": type(step).__name__,
+            "reads": [
+                {"from": part.producer.id, "key": part.output_key or "", "as": key}
+                for key, channel in step.inputs.items()
+                for part in channel.parts
+                if part.producer
+            ],
+            "after": [node.id for node in step.upstream_nodes],
+        }
+        for step in steps
+    ]
 
 
 @contextlib.contextmanager

@@ -303,6 +303,7 @@ class Steps:
             with self._record(node, inputs, properties, how="cached") as execution:
                 execution.reuse(self.store.outputs(decision.execution_id))
             return
+        cache.keep_code(plan, self.root, self.digest, self.console.secrets)
         with self._hold_checkpoints(node, parts) as checkpoint_dir:
             self._launch(node, plan, inputs, properties, checkpoint_dir, why=decision.summary)
 

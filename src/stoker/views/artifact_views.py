@@ -56,7 +56,8 @@ def preview(artifact: Artifact, detail: Detail = _IN_A_TERMINAL) -> list[Table]:
 def html_view(artifact: Artifact) -> str:
     """An artifact as a fragment of HTML that brings its style."""
     return frame(
-        heading(_title(artifact), mask_secrets(readable_path(artifact.uri))) + _content(artifact)
+        heading(_title(artifact), mask_secrets(readable_path(artifact.uri)))
+        + content_view(artifact)
     )
 
 
@@ -73,7 +74,8 @@ def _title(artifact: Artifact) -> str:
     return f"{artifact.type_name} {artifact.id or ''}".strip()
 
 
-def _content(artifact: Artifact) -> str:
+def content_view(artifact: Artifact) -> str:
+    """What is in an artifact, as HTML without a heading or a style of its own."""
     if not os.path.exists(artifact.uri):
         return "<p>Its files are gone.</p>"
     if draw := _find_view(artifact).html:

@@ -51,7 +51,7 @@ STYLE = (
 .stoker svg circle { fill: var(--colour); }
 .stoker svg polyline { fill: none; stroke: var(--colour); stroke-width: 2;
   stroke-linejoin: round; }
-.stoker .bar { height: 3px; margin-top: 2px; border-radius: 2px; background: var(--split-0); }
+.stoker svg.bar { width: 84px; height: 3px; margin-top: 2px; --colour: var(--split-0); }
 .stoker .verdict { display: inline-block; padding: 3px 12px; border-radius: 14px; font-weight: 600;
   border: 1px solid currentColor; }
 .stoker .good { color: var(--good); }
