@@ -18,6 +18,8 @@ COMMANDS = {
     "train": "Train a model from a module and data, without a pipeline file.",
     "runs": "List runs.",
     "show": "Show a run, a step or an artifact.",
+    "compare": "Show what differs between runs.",
+    "report": "Write a run as one HTML file.",
     "ui": "Show runs, models and data in a browser.",
     "explain": "Explain why a step was run again, or was not.",
     "lineage": "Show what an artifact was made from, as a tree.",

@@ -247,6 +247,11 @@ class Store:
             raise StoreError(f"The store has no artifact {artifact_id}.")
         return found[0]
 
+    def some_artifacts(self, artifact_ids: Collection[int]) -> list[Artifact]:
+        """Artifacts by their ids, oldest first; those that there are."""
+        with self._database.connect_to_read() as connection:
+            return self._load_artifacts(connection, queries.some_artifacts(artifact_ids))
+
     def artifacts(
         self,
         *,
@@ -257,8 +262,9 @@ class Store:
         output_key: str | None = None,
         states: Collection[State] = (State.LIVE,),
         uri: str | None = None,
+        newest: int | None = None,
     ) -> list[Artifact]:
-        """The artifacts that fit, oldest first.
+        """The artifacts that fit, oldest first; `newest` keeps only the last few of them.
 
         A pipeline, run, node or output key means outputs of its executions: those that were written
         there, and those that a cache hit or a Resolver gave.
@@ -270,6 +276,7 @@ class Store:
             uris=None if uri is None else [uri, *self._list_places_before(uri)],
             output_of=None if anywhere else queries.executions(pipeline_name, run_id, node_id),
             output_key=output_key,
+            newest=newest,
         )
         with self._database.connect_to_read() as connection:
             return self._load_artifacts(connection, wanted)

@@ -26,8 +26,9 @@ from stoker.runner.recorder import add_note_if_unrecorded
 from stoker.runner.steps import Steps
 from stoker.storage.digests import FileDigests
 from stoker.storage.locks import hold_run_lock
-from stoker.storage.root import Root
+from stoker.storage.root import Root, name_report
 from stoker.storage.scratch import hold_scratch
+from stoker.views.table import readable_path
 
 
 @contextlib.contextmanager
@@ -44,6 +45,8 @@ def begin_run(
     Where a step is to run `alone`, those before it have had runs of their own.
     """
     open_missing_streams()
+    if options.report:
+        _require_templates()
     given = dict(options.parameters)
     chosen = options.choice.run if options.choice else pipeline.steps
     steps_to_run = [step for step in pipeline.steps if step in chosen]
@@ -98,8 +101,32 @@ def begin_run(
             },
         )
         console.progress_file = root.progress_file(run_id)
-        with _record_end(steps):
+        with _report_end(steps) if options.report else contextlib.nullcontext(), _record_end(steps):
             yield steps
+
+
+def _require_templates() -> None:
+    """Tell before the run what a report at its end would lack."""
+    from stoker.views.pages.rendering import render
+
+    render("message.html", base=None, style="", title="", text="", again=False)
+
+
+@contextlib.contextmanager
+def _report_end(steps: Steps) -> Iterator[None]:
+    """Write a page about a run when it has ended, however it did; a page is no reason to fail."""
+    from stoker.views.pages.report import write_report
+    from stoker.views.pages.run_reading import read_run
+
+    try:
+        yield
+    finally:
+        path = os.path.join(steps.root.path, name_report(steps.run_id))
+        try:
+            if run := read_run(steps.store, steps.run_id):
+                steps.console.step(f"Report: {readable_path(write_report(run, path))}")
+        except (OSError, ValueError, StokerError) as error:
+            steps.console.step(f"The report {readable_path(path)} could not be written: {error}")
 
 
 def _draw_dag(steps: Iterable[Node]) -> list[dict[str, Any]]:

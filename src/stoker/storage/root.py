@@ -110,6 +110,11 @@ def _as_file_name(run_id: str) -> str:
     return run_id.replace(":", "-")
 
 
+def name_report(run_id: str) -> str:
+    """The name of the file with the report on a run."""
+    return f"report-{_as_file_name(run_id)}.html"
+
+
 def output_dir(uri: str) -> str:
     """The directory of an output; the URI of a value is a file in it."""
     return os.path.dirname(uri) if os.path.basename(uri) == _VALUE else uri

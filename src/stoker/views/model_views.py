@@ -41,16 +41,16 @@ _NOT_FACTS = (SIGNATURES, REPORTS, "content_digest", "blessed")
 
 
 def model_view(model: Artifact) -> str:
-    """A model's signatures, its other formats, what its check said, and its files."""
+    """A model's signatures, its other formats, and what its check said."""
     tables = [*signatures_tables(model, Detail()), *formats_tables([model])]
-    return "".join(map(table_view, tables)) + facts_view(model) + files_view(model)
+    return "".join(map(table_view, tables)) + facts_view(model)
 
 
 def training_view(artifact: Artifact) -> str:
-    """A card for each metric, with its series in one chart; its files."""
+    """A card for each metric, with its series in one chart."""
     curves = read_curves(artifact.uri)
     if not curves:
-        return facts_view(artifact) + files_view(artifact)
+        return facts_view(artifact)
     names = list(dict.fromkeys(series for by_series in curves.values() for series in by_series))
     colours = assign_colours(names)
     drawn = []
@@ -60,7 +60,7 @@ def training_view(artifact: Artifact) -> str:
         ]
         table = Table(columns=("", *CURVE_COLUMNS), rows=rows)
         drawn.append(card(name, "", curves_chart(by_series, colours), table))
-    return legend({name: name for name in names}, colours) + cards(drawn) + files_view(artifact)
+    return legend({name: name for name in names}, colours) + cards(drawn)
 
 
 def evaluation_view(artifact: Artifact) -> str:

@@ -6,6 +6,7 @@
 
 import functools
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -13,15 +14,28 @@ from urllib.parse import parse_qs, urlencode
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from stoker.any_python.lines import did_you_mean
+from stoker.artifacts import Artifact
+from stoker.cli.ui.files import find_file, read_text
 from stoker.cli.ui.security import Guard, is_csrf_token
 from stoker.errors import StokerError, StoreError
 from stoker.metadata.config import StoreConfig
+from stoker.metadata.masking import mask_secrets
 from stoker.metadata.store import Store
+from stoker.views.pages.artifact_page import make_artifact_values
+from stoker.views.pages.compare_page import SMOOTHINGS, make_comparison_values
+from stoker.views.pages.comparing import FEWEST, MOST
+from stoker.views.pages.data_page import make_data_values
 from stoker.views.pages.rendering import read_script, read_style, render
 from stoker.views.pages.run_page import make_detail_values, make_live_values
 from stoker.views.pages.run_query import FACTS, PER_PAGE, RunQuery
@@ -237,10 +251,8 @@ def show_run_part(request: Request, site: Site) -> Response:
 
 def show_log(request: Request, site: Site) -> Response:
     """The log of one step as text, from an offset on."""
-    store, number = site.find_store(request), request.query_params.get("execution", "")
-    if not number.isdecimal():
-        raise NotFound(f"There is no execution {number}.")
-    execution = store.execution(int(number))
+    store, number = site.find_store(request), _read_number(request, "execution")
+    execution = store.execution(number)
     run = read_run(store, execution.run_id)
     steps = [one for one in (run.steps if run else ()) if one.execution_id == execution.id]
     if not steps:
@@ -250,6 +262,90 @@ def show_log(request: Request, site: Site) -> Response:
     goes_on = steps[0].state == "running" or len(part.text) > 0
     headers = {"X-Next-Offset": str(part.next_offset), "X-Live": "yes" if goes_on else "no"}
     return PlainTextResponse(part.text, headers=headers)
+
+
+def show_execution(request: Request, site: Site) -> Response:
+    """The run that an execution is in, at the place of its step."""
+    execution = site.find_store(request).execution(_read_number(request, "id"))
+    where = urlencode({"id": execution.run_id})
+    base = f"/s/{request.path_params['store']}"
+    return RedirectResponse(f"{base}/run?{where}#step-{execution.id}", status_code=303)
+
+
+# Artifacts
+
+
+def show_artifact(request: Request, site: Site) -> Response:
+    """One artifact, with its lineage and its files."""
+    store = site.find_store(request)
+    artifact = _find_artifact(request, store)
+    values = make_artifact_values(store, artifact, f"/s/{request.path_params['store']}")
+    uri = mask_secrets(readable_path(artifact.uri))
+    return site.show(request, "artifact.html", **values, uri=uri)
+
+
+def send_file(request: Request, site: Site) -> Response:
+    """One file of a published artifact."""
+    artifact = _find_artifact(request, site.find_store(request))
+    path = find_file(artifact, request.query_params.get("path", ""))
+    if path is None:
+        raise NotFound(f"{artifact.type_name} {artifact.id} has no such file.")
+    if request.query_params.get("as") == "text":
+        text = read_text(path)
+        return PlainTextResponse("This file is no text; save it.\n" if text is None else text)
+    return FileResponse(
+        path, media_type="application/octet-stream", filename=os.path.basename(path)
+    )
+
+
+# Several runs, and data
+
+
+def show_comparison(request: Request, site: Site) -> Response:
+    """Two to ten runs side by side."""
+    store = site.find_store(request)
+    ids = list(dict.fromkeys(request.query_params.getlist("run")))
+    if not FEWEST <= len(ids) <= MOST:
+        text = f"Choose {FEWEST} to {MOST} runs in the table of runs; there are {len(ids)}."
+        return _tell(request, site, "Compare runs", text, 400)
+    runs = []
+    for run_id in ids:
+        run = read_run(store, run_id)
+        if run is None:
+            raise NotFound(f"There is no run {run_id}.")
+        runs.append(run)
+    values = make_comparison_values(
+        runs,
+        smoothing=_read_smoothing(request.query_params.get("smooth", "")),
+        is_log="log" in request.query_params,
+        everything="all" in request.query_params,
+    )
+    return site.show(request, "compare.html", **values, here="runs")
+
+
+def _read_smoothing(text: str) -> float:
+    return next((one for one in SMOOTHINGS if str(one) == text), 0.0)
+
+
+def show_data(request: Request, site: Site) -> Response:
+    """The statistics of spans over time."""
+    values = make_data_values(site.find_store(request), request.query_params)
+    return site.show(request, "data.html", **values, here="data")
+
+
+def _find_artifact(request: Request, store: Store) -> Artifact:
+    number = _read_number(request, "id")
+    found = store.some_artifacts([number])
+    if not found:
+        raise NotFound(f"There is no artifact {number}.")
+    return found[0]
+
+
+def _read_number(request: Request, name: str) -> int:
+    text = request.query_params.get(name, "")
+    if not (text.isdecimal() and len(text) < 18):
+        raise NotFound(f"There is no {name} {text}.")
+    return int(text)
 
 
 def _answer_form(site: Site) -> Callable[[Request], Any]:
@@ -292,5 +388,10 @@ PAGES: dict[str, Page] = {
     "/run": show_run,
     "/run/part": show_run_part,
     "/log": show_log,
+    "/execution": show_execution,
+    "/artifact": show_artifact,
+    "/file": send_file,
+    "/compare": show_comparison,
+    "/data": show_data,
 }
 """To add a page: a function of a request and the site, and a line here."""

@@ -35,6 +35,7 @@ _REFUSED = "Open the link that `stoker ui` has printed: it has the token that th
 # A redirect would not do: a browser that comes from elsewhere then keeps the new cookie back.
 _ENTER = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Stoker</title>'
+    '<link rel="icon" href="data:,">'
     '<meta http-equiv="refresh" content="0; url=/"></head>'
     '<body><p><a href="/">Go on</a></p></body></html>'
 )

@@ -9,6 +9,6 @@ run_reading.py   one run: steps, edges, metrics, curves, logs
 comparing.py     what differs between runs
 run_page.py      a run as values for its template; also of the report
 report.py        a run as one file
-pictures.py      graphs and timelines; line_charts.py: curves
+pictures.py      graphs and timelines
 rendering.py     templates, with everything escaped
 """

@@ -10,7 +10,7 @@ from stoker.views.markup import escape
 
 _BOX_WIDTH, _BOX_HEIGHT = 164, 46
 _GAP_X, _GAP_Y = 44, 18
-_LARGE = 1100
+_LARGE, _HUGE = 1100, 1900
 _PAD = 8
 _NUM_SWEEPS = 4
 _LETTERS = 22
@@ -76,10 +76,15 @@ def draw_graph(boxes: Sequence[Box], arrows: Sequence[Arrow], label: str) -> str
     drawn = [_draw_arrow(places[a], places[b], texts) for (a, b), texts in pairs.items()]
     drawn += [_draw_box(known[name], *place) for name, place in places.items()]
     return (
-        f'<svg class="graph{" large" * (width > _LARGE)}" viewBox="0 0 {width} {height:.0f}" '
+        f'<svg class="graph{_name_size(width)}" viewBox="0 0 {width} {height:.0f}" '
         f'width="{width}" height="{height:.0f}" role="group" aria-label="{escape(label)}">'
         f"{''.join(drawn)}</svg>"
     )
+
+
+def _name_size(width: float) -> str:
+    """What the style has to know of a picture's size, so that its text stays readable."""
+    return " huge" if width > _HUGE else " large" if width > _LARGE else ""
 
 
 def _arrange(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[list[str]]:

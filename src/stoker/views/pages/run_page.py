@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stoker.views.pages.line_charts import draw_lines
+from stoker.views.line_charts import draw_lines
 from stoker.views.pages.pictures import (
     Arrow,
     Bar,

@@ -64,6 +64,10 @@ for (const log of document.querySelectorAll("[data-log]")) {
   log.scrollTop = log.scrollHeight;
   followLog(log);
 }
+for (const box of document.querySelectorAll(".picture .box.here")) {
+  const picture = box.closest(".picture");
+  picture.scrollLeft += box.getBoundingClientRect().left - picture.clientWidth / 2;
+}
 for (const element of document.querySelectorAll("[data-submit]"))
   element.addEventListener("change", () => element.form.requestSubmit());
 document.addEventListener("keydown", (event) => {
