@@ -97,7 +97,14 @@ def test_a_walk_from_runs_to_the_lineage_of_a_model(browser, site, walked):
             timeout=20_000,
         )
         assert "left" in page.locator("#progress").inner_text()
-        assert "epoch" in page.locator("pre.log").last.inner_text()
+        log = page.get_by_label("Log of Trainer")
+        said = len(log.inner_text())
+        assert "epoch" in log.inner_text()
+        page.wait_for_function(
+            "said => document.querySelector('[data-log]').innerText.length > said",
+            arg=said,
+            timeout=20_000,
+        )
         stop.touch()
         process.wait(30)
         page.locator("#live dd .state.complete").wait_for(timeout=20_000)

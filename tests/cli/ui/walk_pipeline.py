@@ -20,6 +20,7 @@ from stoker.components.schema_gen import SchemaGen
 from stoker.components.statistics_gen import StatisticsGen
 from stoker.dsl import InputArtifact, OutputArtifact, Parameter, Pipeline, component
 from stoker.launchers.in_process import InProcess
+from stoker.launchers.processes import Processes
 from stoker.runner import LocalDagRunner
 
 DATA = Path(__file__).parents[3] / "examples" / "penguin" / "data"
@@ -64,7 +65,7 @@ def Pusher(model: InputArtifact[Model]):
     """Reads the model."""
 
 
-def run_walk(root, learning_rate, stop=""):
+def run_walk(root, learning_rate, stop="", launcher=None):
     examples = CsvExampleGen(input_base=str(DATA))
     statistics = StatisticsGen(examples=examples.outputs["examples"])
     schema = SchemaGen(statistics=statistics.outputs["statistics"])
@@ -80,8 +81,8 @@ def run_walk(root, learning_rate, stop=""):
     pusher = Pusher(model=trainer.outputs["model"])
     steps = [examples, statistics, schema, validator, trainer, pusher]
     pipeline = Pipeline("penguin", str(root), components=steps, enable_cache=True)
-    return LocalDagRunner(InProcess()).run(pipeline)
+    return LocalDagRunner(launcher or InProcess()).run(pipeline)
 
 
 if __name__ == "__main__":
-    run_walk(sys.argv[1], float(sys.argv[2]), *sys.argv[3:])
+    run_walk(sys.argv[1], float(sys.argv[2]), *sys.argv[3:], launcher=Processes())

@@ -235,6 +235,7 @@ def show_run(request: Request, site: Site) -> Response:
         "run.html",
         **make_live_values(run),
         **make_detail_values(run),
+        version=_name_version(run),
         live=f"/s/{request.path_params['store']}/run/part?{urlencode({'id': run.run_id})}"
         if run.is_live
         else "",
@@ -246,7 +247,21 @@ def show_run_part(request: Request, site: Site) -> Response:
     run = site.find_run(request)
     base = f"/s/{request.path_params['store']}"
     html = render("run_live.html", base=base, **make_live_values(run))
-    return _part(request, html, live="yes" if run.is_live else "no")
+    answer = _part(request, html, live="yes" if run.is_live else "no")
+    answer.headers["X-Version"] = _name_version(run)
+    return answer
+
+
+def show_run_details(request: Request, site: Site) -> Response:
+    """Parameters and logs of the steps that have begun by now."""
+    run = site.find_run(request)
+    base = f"/s/{request.path_params['store']}"
+    return HTMLResponse(render("run_details.html", base=base, run=run, **make_detail_values(run)))
+
+
+def _name_version(run: RunRecord) -> str:
+    """What changes when a step begins or ends."""
+    return " ".join(f"{step.execution_id}{step.state[:2]}" for step in run.steps)
 
 
 def show_log(request: Request, site: Site) -> Response:
@@ -387,6 +402,7 @@ PAGES: dict[str, Page] = {
     "/runs/part": show_runs_part,
     "/run": show_run,
     "/run/part": show_run_part,
+    "/run/details": show_run_details,
     "/log": show_log,
     "/execution": show_execution,
     "/artifact": show_artifact,

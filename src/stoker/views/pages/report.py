@@ -77,6 +77,7 @@ def _render(run: RunRecord, views: list[ShownArtifact]) -> str:
         "run.html",
         base=None,
         live="",
+        version="",
         style=read_style(),
         written=datetime.datetime.now().isoformat(sep=" ", timespec="minutes"),
         views=views,

@@ -20,11 +20,28 @@ async function follow(element) {
       if (!answer.ok) continue;
       tag = answer.headers.get("ETag") || "";
       put(element, await answer.text());
+      await refreshDetails(element, answer.headers.get("X-Version"));
       if (answer.headers.get("X-Live") === "no") return;
     } catch (error) {
       failures += 1; // the server has ended, or is just restarting
     }
   }
+}
+
+// A step that has begun or ended has parameters and a log, or a log that is whole.
+async function refreshDetails(live, version) {
+  const details = document.querySelector("[data-details]");
+  if (!details || !version || version === live.dataset.version) return;
+  const answer = await fetch(details.dataset.details);
+  if (!answer.ok) return;
+  live.dataset.version = version;
+  put(details, await answer.text());
+  for (const log of details.querySelectorAll("[data-log]")) startLog(log);
+}
+
+function startLog(log) {
+  log.scrollTop = log.scrollHeight;
+  followLog(log);
 }
 
 function put(element, html) {
@@ -60,10 +77,7 @@ async function followLog(log) {
 }
 
 for (const element of document.querySelectorAll("[data-live]")) follow(element);
-for (const log of document.querySelectorAll("[data-log]")) {
-  log.scrollTop = log.scrollHeight;
-  followLog(log);
-}
+for (const log of document.querySelectorAll("[data-log]")) startLog(log);
 for (const box of document.querySelectorAll(".picture .box.here")) {
   const picture = box.closest(".picture");
   picture.scrollLeft += box.getBoundingClientRect().left - picture.clientWidth / 2;
