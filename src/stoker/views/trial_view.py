@@ -27,8 +27,8 @@ def trials_view(artifact: Artifact) -> str:
     charts = ""
     if scored:
         charts = (
-            '<div class="cards"><section class="card"><h3>Best so far</h3>'
-            f"{_draw_best(scored)}</section></div>"
+            '<h2>Best so far</h2><section class="card">'
+            f"{_draw_best(scored)}</section>"
             '<h2>Parallel coordinates</h2><section class="card"><div class="scroll">'
             f"{_draw_coordinates(scored)}</div></section>"
         )

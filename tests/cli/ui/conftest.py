@@ -12,16 +12,6 @@ import pytest
 
 pytest.importorskip("starlette", reason="stoker[ui] is not installed")
 
-CHROMIUM = "/usr/bin/chromium"
-BROWSER_OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
 
 class Served:
     """`stoker ui`, as a user starts it."""

@@ -12,25 +12,19 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import BROWSER_OPTIONS, CHROMIUM
+from browsing import open_page, start_chromium
 from hostile_pipeline import run_hostile
 from walk_pipeline import run_walk
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not os.path.exists(CHROMIUM), reason=f"there is no {CHROMIUM}"),
-]
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.slow
 
 SCREENS = [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)]
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as found:
-        chromium = found.chromium.launch(executable_path=CHROMIUM, args=BROWSER_OPTIONS)
+    with start_chromium() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +38,6 @@ def walked(tmp_path_factory):
 @pytest.fixture(scope="module")
 def site(serve, walked):
     return serve(walked.parent)
-
-
-@contextlib.contextmanager
-def open_page(browser, site, **options):
-    """A page that has followed the link; what its console complains about fails the test."""
-    with contextlib.closing(browser.new_context(**options)) as context:
-        page, complaints = context.new_page(), []
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else 0)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(site.link)
-        page.wait_for_url("**/s/0/runs")
-        assert site.token not in page.url
-        yield page
-        assert complaints == []
 
 
 @contextlib.contextmanager
