@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, func, select
 
 from stoker.artifacts import PropertyValue
 from stoker.metadata import load, queries
@@ -28,7 +28,8 @@ _NOT_PARAMETERS = (
     load.ERROR,
 )
 """Properties of executions that the runner keeps for itself."""
-_OUTLINED = (RUN_STATE, "lock_file", NOTE, TAGS)
+_MOST_LOCKS = 1_000
+"""Of more runs that no end is recorded of, the newest may be alive."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,28 +69,58 @@ def list_newest(connection: Connection, offset: int, limit: int) -> list[int]:
 
 def read_outlines(connection: Connection) -> list[RunOutline]:
     """All runs, newest first."""
-    table = db.context
-    wanted = queries.runs().with_only_columns(
-        table.c.id,
-        table.c.name,
-        table.c.create_time_since_epoch,
-        table.c.last_update_time_since_epoch,
-    )
+    table, parent, pipeline = db.context, db.parent_context, db.context.alias("pipeline")
+    state = db.context_property.alias("state")
+    stands = (state.c.context_id == table.c.id) & (state.c.name == RUN_STATE)
     newest_first = table.c.create_time_since_epoch.desc(), table.c.id.desc()
+    wanted = (
+        queries.runs()
+        .outerjoin(state, stands & state.c.is_custom_property.is_(True))
+        .outerjoin(parent, parent.c.context_id == table.c.id)
+        .outerjoin(pipeline, pipeline.c.id == parent.c.parent_context_id)
+        .with_only_columns(
+            table.c.id,
+            table.c.name,
+            table.c.create_time_since_epoch,
+            table.c.last_update_time_since_epoch,
+            state.c.string_value,
+            pipeline.c.name,
+        )
+        .order_by(*newest_first)
+    )
     outlines = {
-        row[0]: RunOutline(context_id=row[0], run_id=row[1], created_ms=row[2], updated_ms=row[3])
-        for row in connection.execute(wanted.order_by(*newest_first))
+        context_id: RunOutline(
+            context_id=context_id,
+            run_id=run_id,
+            pipeline_name=name or "",
+            created_ms=created_ms,
+            updated_ms=updated_ms,
+            properties={RUN_STATE: stands} if stands is not None else {},
+        )
+        for context_id, run_id, created_ms, updated_ms, stands, name in connection.execute(wanted)
     }
-    said = db.context_property
-    values = (said.c[name] for name in COLUMNS)
-    for row in connection.execute(
-        select(said.c.context_id, said.c.name, *values).where(said.c.name.in_(_OUTLINED))
-    ):
-        if row[0] in outlines:
-            outlines[row[0]].properties[row[1]] = decode(row)
-    for context_id, name in load.pipelines_of_runs(connection, list(outlines)).items():
+    _add_rare_properties(connection, outlines)
+    orphans = [one.context_id for one in outlines.values() if not one.pipeline_name]
+    for context_id, name in load.pipelines_of_runs(connection, orphans).items() if orphans else ():
         outlines[context_id].pipeline_name = name
     return list(outlines.values())
+
+
+def _add_rare_properties(connection: Connection, outlines: dict[int, RunOutline]) -> None:
+    """What people have said, and the locks of runs that may be alive; few runs have either."""
+    said = db.context_property
+    values = (said.c[name] for name in COLUMNS)
+    few = [
+        one.context_id
+        for one in outlines.values()
+        if one.properties.get(RUN_STATE) in (None, "running")
+    ]
+    told = said.c.name.in_((NOTE, TAGS))
+    locks = (said.c.name == "lock_file") & said.c.context_id.in_(few[:_MOST_LOCKS])
+    wanted = select(said.c.context_id, said.c.name, *values).where(told | locks if few else told)
+    for row in connection.execute(wanted):
+        if row[0] in outlines:
+            outlines[row[0]].properties[row[1]] = decode(row)
 
 
 def read_runs(connection: Connection, context_ids: Sequence[int]) -> dict[int, PipelineRun]:
@@ -132,32 +163,47 @@ def count_standings(
 
 
 def read_parameters(
-    connection: Connection,
-    context_ids: Collection[int] | None = None,
-    name: str | None = None,
+    connection: Connection, context_ids: Collection[int]
 ) -> dict[int, dict[str, dict[str, PropertyValue]]]:
-    """The parameters of the steps of some runs or of all: by run, node and name.
-
-    With a `name`, only parameters that are called so.
-    """
-    said, link, node_link = db.execution_property, db.association, db.association.alias("of_node")
-    node = db.context.alias("node")
-    values = (said.c[column] for column in COLUMNS)
-    runs, nodes = queries.contexts(RUN), queries.contexts(NODE)
-    wanted = (
-        select(link.c.context_id, node.c.name.label("node"), said.c.name, *values)
-        .select_from(link)
-        .join(said, said.c.execution_id == link.c.execution_id)
-        .join(node_link, node_link.c.execution_id == link.c.execution_id)
-        .join(node, and_(node.c.id == node_link.c.context_id, node.c.id.in_(nodes)))
-        .where(said.c.name.not_in(_NOT_PARAMETERS))
-        .order_by(link.c.execution_id)
+    """The parameters of the steps of some runs: by run, context of the node, and name."""
+    said, link = db.execution_property, db.association
+    in_runs = select(link.c.execution_id, link.c.context_id).where(
+        link.c.context_id.in_(list(context_ids))
     )
-    among = runs if context_ids is None else list(context_ids)
-    wanted = wanted.where(link.c.context_id.in_(among))
-    if name is not None:
-        wanted = wanted.where(said.c.name == name)
+    runs: dict[int, int] = dict(map(tuple, connection.execute(in_runs)))
+    # Both columns of the index are given: the table itself may be long.
+    of_nodes = (
+        select(link.c.execution_id, db.context.c.name)
+        .join(db.context, db.context.c.id == link.c.context_id)
+        .where(link.c.context_id.in_(queries.contexts(NODE)), link.c.execution_id.in_(list(runs)))
+    )
+    nodes: dict[int, str] = dict(map(tuple, connection.execute(of_nodes)))
+    columns = (said.c[column] for column in COLUMNS)
+    wanted = select(said.c.execution_id, said.c.name, *columns).where(
+        said.c.execution_id.in_(list(runs)), said.c.name.not_in(_NOT_PARAMETERS)
+    )
     found: dict[int, dict[str, dict[str, PropertyValue]]] = defaultdict(lambda: defaultdict(dict))
     for row in connection.execute(wanted):
-        found[row[0]][row[1]][row[2]] = decode(row)
+        found[runs[row[0]]][nodes.get(row[0], "")][row[1]] = decode(row)
     return found
+
+
+def read_parameter(
+    connection: Connection, nodes: Collection[str], name: str
+) -> dict[int, PropertyValue]:
+    """One parameter of a step in all runs, by the run; `nodes` are the names of its contexts."""
+    said, link = db.execution_property, db.association
+    context = queries.contexts(NODE).where(db.context.c.name.in_(nodes))
+    of_node = select(link.c.execution_id).where(link.c.context_id.in_(context))
+    columns = (said.c[column] for column in COLUMNS)
+    wanted = select(said.c.execution_id, *columns).where(
+        said.c.execution_id.in_(of_node), said.c.name == name
+    )
+    values = {row[0]: decode(row) for row in connection.execute(wanted)}
+    if not values:
+        return {}
+    runs = link.alias("runs")
+    in_runs = select(runs.c.context_id, runs.c.execution_id).where(
+        runs.c.context_id.in_(queries.contexts(RUN)), runs.c.execution_id.in_(of_node)
+    )
+    return {run: values[one] for run, one in connection.execute(in_runs) if one in values}

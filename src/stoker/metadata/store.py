@@ -322,6 +322,11 @@ class Store:
         with self._database.connect_to_read() as connection:
             return load.runs(connection, queries.runs(pipeline_name, begin, newest))
 
+    def run(self, run_id: str) -> PipelineRun | None:
+        """One run by its id; None if there is no such run."""
+        with self._database.connect_to_read() as connection:
+            return next(iter(load.runs(connection, queries.one_run(run_id))), None)
+
     def find_unfinished(self, pipeline_name: str) -> list[tuple[Execution, PipelineRun]]:
         """The executions of a pipeline that are RUNNING, each with its run."""
         wanted = queries.executions(pipeline_name, states=(ExecutionState.RUNNING,))

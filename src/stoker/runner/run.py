@@ -2,12 +2,12 @@
 """One run: checked, recorded and locked before its first step, and closed however it ends."""
 
 import contextlib
+import json
 import os
 import shlex
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from stoker.any_python.streams import open_missing_streams
 from stoker.dsl.component import Node
@@ -129,9 +129,9 @@ def _report_end(steps: Steps) -> Iterator[None]:
             steps.console.step(f"The report {readable_path(path)} could not be written: {error}")
 
 
-def _draw_dag(steps: Iterable[Node]) -> list[dict[str, Any]]:
-    """What the steps are, and which outputs of which others they read."""
-    return [
+def _draw_dag(steps: Iterable[Node]) -> str:
+    """What the steps are, and which outputs of which others they read, as JSON."""
+    dag = [
         {
             "id": step.id,
             "type": type(step).__name__,
@@ -145,6 +145,7 @@ def _draw_dag(steps: Iterable[Node]) -> list[dict[str, Any]]:
         }
         for step in steps
     ]
+    return json.dumps(dag)
 
 
 @contextlib.contextmanager

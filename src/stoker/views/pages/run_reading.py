@@ -127,8 +127,8 @@ class RunRecord:
 
 def read_run(store: Store, run_id: str) -> RunRecord | None:
     """One run; None if the store has no such run."""
-    found = [run for run in store.runs(begin=run_id) if run.run_id == run_id]
-    return describe_run(store, found[0]) if found else None
+    found = store.run(run_id)
+    return describe_run(store, found) if found else None
 
 
 def describe_run(store: Store, run: PipelineRun) -> RunRecord:
@@ -233,8 +233,9 @@ def _find_log(one: Execution, outputs: ArtifactMap, root: str) -> str:
 
 def _add_planned(run: PipelineRun, steps: list[Step], state: str) -> tuple[list[Step], list[Edge]]:
     """The steps with those that are still to come, and what they read from each other."""
-    planned: Any = run.properties.get(DAG)
-    if not isinstance(planned, list):
+    try:
+        planned = json.loads(str(run.properties.get(DAG, "")))
+    except ValueError:
         return steps, _find_edges(steps)
     begun = {step.node_id for step in steps}
     word = TO_COME if state == "running" else "not begun"

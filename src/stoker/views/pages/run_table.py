@@ -93,10 +93,10 @@ def _read(connection: Connection, query: RunQuery) -> RunTable:
 
 
 def _read_parameters(
-    connection: Connection, context_ids: Sequence[int], name: str | None = None
+    connection: Connection, context_ids: Sequence[int]
 ) -> dict[int, dict[str, Any]]:
     """The parameters of runs as plain values: `Trainer.train_args.num_steps`."""
-    found = db.read_parameters(connection, context_ids or None, name)
+    found = db.read_parameters(connection, context_ids)
     pipelines = [f"{one}." for one in sorted(db.list_pipelines(connection), key=len)]
     flat: dict[int, dict[str, Any]] = {}
     for context_id, by_node in found.items():
@@ -189,12 +189,27 @@ def _make_column(
     if name in metrics:
         values = db.read_metric(connection, name)
         return lambda one: values.get(one.context_id)
-    parts = name.split(".")
-    for number in range(1, len(parts)):  # a step's name may have dots, as loops and others make
-        found = _read_parameters(connection, [], parts[number])
-        if any(name in by_name for by_name in found.values()):
-            return _pick(found, name)
+    return _make_parameter(connection, name)
+
+
+def _make_parameter(connection: Connection, name: str) -> _Column | None:
+    """A parameter by its dotted name: <step>.<parameter>.<what is in it>, and all may have dots."""
+    parts, pipelines = name.split("."), db.list_pipelines(connection)
+    for number in range(1, len(parts)):
+        step, key = ".".join(parts[:number]), parts[number]
+        found = db.read_parameter(connection, [f"{one}.{step}" for one in pipelines], key)
+        values = {
+            context_id: flat[name]
+            for context_id, value in found.items()
+            if name in (flat := flatten(f"{step}.{key}", value))
+        }
+        if values:
+            return lambda one: _plain(values.get(one.context_id))
     return None
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str | None) else str(value)
 
 
 def _make_fact(connection: Connection, name: str, outlines: Sequence[RunOutline]) -> _Column:
@@ -220,11 +235,3 @@ def _make_fact(connection: Connection, name: str, outlines: Sequence[RunOutline]
 def _list_tags(one: RunOutline) -> list[str]:
     found = one.properties.get(TAGS)
     return [str(tag) for tag in found] if isinstance(found, list) else []
-
-
-def _pick(found: Mapping[int, Mapping[str, Any]], name: str) -> _Column:
-    def pick(one: RunOutline) -> Any:
-        value = found.get(one.context_id, {}).get(name)
-        return value if isinstance(value, int | float | str | None) else str(value)
-
-    return pick
