@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 from browsing import open_page, start_chromium
 from hostile_pipeline import run_hostile
-from walk_pipeline import run_walk
+from walk_pipeline import DATA, STOP, run_walk
+
+from stoker.metadata import sqlite_metadata_connection_config
+from stoker.metadata.store import Store
 
 pytestmark = pytest.mark.slow
 
@@ -30,8 +33,16 @@ def browser():
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory):
     root = tmp_path_factory.mktemp("walk") / "penguin"
-    for rate in (0.05, 0.2):
-        run_walk(root, rate)
+    (given,) = DATA.glob("*.csv")
+    header, *rows = given.read_text().splitlines()
+    older, newer = root.parent / "data/older", root.parent / "data/newer"
+    for folder, few in ((older, rows), (newer, rows[: len(rows) // 3])):
+        folder.mkdir(parents=True)
+        (folder / "penguins.csv").write_text("\n".join([header, *few]) + "\n")
+    first = run_walk(root, 0.05, data=older)
+    run_walk(root, 0.2, data=newer)
+    with Store(sqlite_metadata_connection_config(str(root / "metadata.db"))) as store:
+        store.describe_run(first.id, note="all islands", tags=["baseline"])
     return root
 
 
@@ -45,8 +56,12 @@ def training(walked):
     """A run in another process, whose training goes on inside."""
     stop = walked.parent / f"stop-{time.time()}"
     script = str(Path(__file__).parent / "walk_pipeline.py")
-    command = [sys.executable, script, str(walked), "0.1", str(stop)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, script, str(walked), "0.1"],
+        env={**os.environ, STOP: str(stop)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         yield process, stop
     finally:
@@ -117,22 +132,32 @@ def test_pages_fit_narrow_and_wide_screens_in_light_and_dark(browser, site, walk
                 # Tables scroll in themselves; the page does not.
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, name
                 shot = folder / f"ui-{name}-{scheme}-{width}.png"
-                page.screenshot(path=shot, full_page=name != "data")
+                page.screenshot(path=shot, full_page=True)
                 assert shot.stat().st_size > 8_000
+                shrink(shot)
+
+
+def shrink(shot):
+    """Make a picture small enough for the docs: its upper part, in few colours."""
+    from PIL import Image
+
+    with Image.open(shot) as picture:
+        upper = picture.crop((0, 0, picture.width, min(picture.height, 1500)))
+        upper.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(shot, optimize=True)
 
 
 def list_pages(page):
     """The five pages, each at an address that shows much."""
     page.locator("tbody a.id").first.wait_for()
     ids = [box.get_attribute("value") for box in page.locator("tbody input").all()]
-    newest, first = ids[0], ids[-1]
+    second, first = ids[-2], ids[-1]
     page.locator("tbody a.id").last.click()
     model = page.get_by_role("link", name="Model ", exact=False).first.get_attribute("href")
     return {
         "runs": "/s/0/runs",
         "run": f"/s/0/run?id={first}",
-        "compare": f"/s/0/compare?run={first}&run={newest}&smooth=0.6",
-        "model": model,
+        "compare": f"/s/0/compare?run={first}&run={second}&smooth=0.6",
+        "artifact": model,
         "data": "/s/0/data",
     }
 

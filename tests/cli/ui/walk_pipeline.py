@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pipeline to look at in a browser: real data, and a training that goes on as long as wanted.
 
-python walk_pipeline.py ROOT RATE [STOP]    where STOP is a file; the training waits for it
+WALK_STOP=FILE python walk_pipeline.py ROOT RATE    goes on until there is such a file
 """
 
 import json
@@ -25,6 +25,7 @@ from stoker.runner import LocalDagRunner
 
 DATA = Path(__file__).parents[3] / "examples" / "penguin" / "data"
 NUM_STEPS = 60
+STOP = "WALK_STOP"
 
 
 @component
@@ -34,9 +35,9 @@ def Trainer(
     model: OutputArtifact[Model],
     model_run: OutputArtifact[ModelRun],
     learning_rate: Parameter[float],
-    stop: Parameter[str] = "",
 ):
     """Pretends to learn, at a pace at which one can watch."""
+    stop = os.environ.get(STOP, "")
     noise = random.Random(1)
     with open(os.path.join(model_run.uri, "metrics.jsonl"), "w", buffering=1) as lines:
         for step in range(1, NUM_STEPS + 1):
@@ -65,8 +66,8 @@ def Pusher(model: InputArtifact[Model]):
     """Reads the model."""
 
 
-def run_walk(root, learning_rate, stop="", launcher=None):
-    examples = CsvExampleGen(input_base=str(DATA))
+def run_walk(root, learning_rate, launcher=None, data=DATA):
+    examples = CsvExampleGen(input_base=str(data))
     statistics = StatisticsGen(examples=examples.outputs["examples"])
     schema = SchemaGen(statistics=statistics.outputs["statistics"])
     validator = ExampleValidator(
@@ -76,7 +77,6 @@ def run_walk(root, learning_rate, stop="", launcher=None):
         examples=examples.outputs["examples"],
         schema=schema.outputs["schema"],
         learning_rate=learning_rate,
-        stop=stop,
     )
     pusher = Pusher(model=trainer.outputs["model"])
     steps = [examples, statistics, schema, validator, trainer, pusher]
@@ -85,4 +85,4 @@ def run_walk(root, learning_rate, stop="", launcher=None):
 
 
 if __name__ == "__main__":
-    run_walk(sys.argv[1], float(sys.argv[2]), *sys.argv[3:], launcher=Processes())
+    run_walk(sys.argv[1], float(sys.argv[2]), launcher=Processes())

@@ -135,7 +135,8 @@ def _list_facts(runs: Sequence[RunRecord]) -> list[Row]:
         "cached": lambda run: run.num_cached,
         "note": lambda run: run.note,
     }
-    return [Row(name=name, values=[find(run) for run in runs]) for name, find in facts.items()]
+    rows = [Row(name=name, values=[find(run) for run in runs]) for name, find in facts.items()]
+    return [row for row in rows if any(value != "" for value in row.values)]
 
 
 def _tabulate(

@@ -52,7 +52,7 @@ def _environment() -> "Environment":
         "number": show_number,
         "size": readable_size,
         "place": readable_path,
-        "line": one_line,
+        "line": show_line,
         "short": shorten,
     }
     return environment
@@ -63,10 +63,15 @@ def _spell_out(value: Any) -> Any:
     return escape_controls(value) if type(value) is str else value
 
 
+def show_line(value: Any) -> str:
+    """A value on one line; a path below the folder that this program is in, from there."""
+    return one_line(readable_path(value) if isinstance(value, str) else value)
+
+
 def show_number(value: Any) -> str:
     """A number for a table; any other value on one line."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return shorten(value) if isinstance(value, str) else shorten(one_line(value))
+        return shorten(show_line(value))
     if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
         return f"{int(value):,}" if abs(value) < 1e15 else readable_number(value)
     return readable_number(value)
