@@ -8,7 +8,7 @@ from stoker.any_python.lines import escape_controls
 from stoker.views.style import PAGE_STYLE, STYLE
 from stoker.views.table import Table
 
-_NUM_COLOURS = 4
+_NUM_COLOURS = 10
 
 
 class Html(str):

@@ -61,9 +61,10 @@ STYLE = (
 .stoker .bad { color: var(--bad); }
 """
     + "".join(
-        f".stoker .{kind}-{number} {{ --colour: var(--{kind}-{number}); }}\n"
-        for kind, many in (("split", 4), ("series", 10))
-        for number in range(many)
+        # There are seldom more than four splits, and runs to compare may be ten.
+        f".stoker .split-{number} {{ --colour: var(--split-{number}, var(--series-{number})); }}\n"
+        f".stoker .series-{number} {{ --colour: var(--series-{number}); }}\n"
+        for number in range(10)
     )
 )
 PAGE_STYLE = (

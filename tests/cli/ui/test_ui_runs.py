@@ -5,9 +5,16 @@ import contextlib
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import note_pipeline
 import pytest
+from walk_pipeline import STOP, run_walk
+
+from stoker.cli import main
 
 pytestmark = pytest.mark.slow
 
@@ -117,3 +124,51 @@ def test_stopping_it_leaves_no_process(serve, notes, how):
     code = served.end(how)
     assert code in ((0,) if how == signal.SIGINT else (0, -15))
     assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_a_run_that_is_killed_and_cleaned_is_told_to_have_died(serve, tmp_path):
+    stop, script = tmp_path / "stop", Path(__file__).parent / "walk_pipeline.py"
+    run_walk(tmp_path / "root", 0.5)
+    client = serve(tmp_path).enter()
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path / "root"), "0.1"],
+        env={**os.environ, STOP: str(stop)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(lambda: len(list_runs(client, q="state = running")) == 1)
+        (run,) = list_runs(client, q="state = running")
+        page = lambda: client.get("/s/0/run", params={"id": run}).text  # noqa: E731
+        wait_for(lambda: 'aria-label="Progress of Trainer"' in page())
+        assert "ExampleValidator" in page()
+    finally:
+        process.kill()
+        process.wait()
+        stop.touch()
+    assert list_runs(client, q="state = died") == [run]
+    assert "state died" in page()
+    cleaned = subprocess.run(
+        [sys.executable, "-m", "stoker", "clean"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert "state died" in page()
+    assert client.get("/s/0/data").status_code == 200
+
+
+def wait_for(condition, seconds=30):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.2)
+
+
+def test_a_missing_package_is_named_with_the_extra(tmp_path, monkeypatch, capsys):
+    note_pipeline.run_notes(tmp_path / "out")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    for name in [name for name in sys.modules if name.startswith("stoker.cli.ui.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(SystemExit) as left:
+        main(["ui", "--root", str(tmp_path)])
+    assert left.value.code == 1
+    assert "pip install 'stoker[ui]'" in capsys.readouterr().err
