@@ -44,6 +44,7 @@ from stoker.views.pages.run_table import RunTable, read_table
 from stoker.views.table import readable_path
 
 _LONGEST_FORM = 100_000
+_LONGEST_LOG = 50_000_000
 _MOST_TAGS = 20
 _RETRY_SECONDS = 3
 
@@ -272,8 +273,10 @@ def show_log(request: Request, site: Site) -> Response:
     steps = [one for one in (run.steps if run else ()) if one.execution_id == execution.id]
     if not steps:
         raise NotFound(f"There is no execution {number}.")
-    offset = request.query_params.get("offset", "0")
-    part = read_log(steps[0].log_file, int(offset) if offset.isdecimal() else 0)
+    offset = request.query_params.get("offset", "")
+    if not (offset.isdecimal() and len(offset) < 18):
+        return PlainTextResponse(read_log(steps[0].log_file, 0, most=_LONGEST_LOG).text)
+    part = read_log(steps[0].log_file, int(offset))
     goes_on = steps[0].state == "running" or len(part.text) > 0
     headers = {"X-Next-Offset": str(part.next_offset), "X-Live": "yes" if goes_on else "no"}
     return PlainTextResponse(part.text, headers=headers)

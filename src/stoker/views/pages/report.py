@@ -82,7 +82,7 @@ def _render(run: RunRecord, views: list[ShownArtifact]) -> str:
         written=datetime.datetime.now().isoformat(sep=" ", timespec="minutes"),
         views=views,
         **make_live_values(run),
-        **make_detail_values(run),
+        **make_detail_values(run, room=LARGEST // 5),
     )
 
 

@@ -26,6 +26,7 @@ from stoker.views.pages.run_reading import (
 from stoker.views.progress_lines import describe
 from stoker.views.table import readable_duration
 
+_ROOM_FOR_LOGS, _LONGEST_LOG = 2_000_000, 100_000
 _WORST_FIRST = ("failed", "died", "running", "canceled", "complete", "cached", "skipped")
 
 
@@ -54,12 +55,12 @@ def make_live_values(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def make_detail_values(run: RunRecord) -> dict[str, Any]:
-    """What is read once: parameters and logs."""
+def make_detail_values(run: RunRecord, room: int = _ROOM_FOR_LOGS) -> dict[str, Any]:
+    """What is read once: parameters and logs, the ends of which share so many bytes."""
     begun = [step for step in run.steps if step.execution_id]
     return {
         "flat": {step.execution_id: flatten_parameters(step) for step in begun},
-        "logs": _read_logs(begun),
+        "logs": _read_logs(begun, room),
     }
 
 
@@ -71,8 +72,11 @@ def flatten_parameters(step: Step) -> dict[str, Any]:
     return {name: value for name, value in flat.items() if value is not None}
 
 
-def _read_logs(steps: Sequence[Step]) -> dict[int, LogPart]:
-    logs = {step.execution_id: read_log(step.log_file) for step in steps if step.log_file}
+def _read_logs(steps: Sequence[Step], room: int) -> dict[int, LogPart]:
+    most = min(_LONGEST_LOG, room // max(1, len(steps)))
+    logs = {
+        step.execution_id: read_log(step.log_file, most=most) for step in steps if step.log_file
+    }
     # A step that is about to print has a log, too.
     running = {step.execution_id for step in steps if step.state == "running"}
     return {number: part for number, part in logs.items() if part.text or number in running}

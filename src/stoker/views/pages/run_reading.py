@@ -34,7 +34,7 @@ OURS = ("cache_key", "cache_parts", "cache_explanation", "observed", "edits_whil
 """Properties that the runner keeps for itself."""
 TO_COME = "to come"
 _STALE_SECONDS = 30.0
-_LONGEST_LOG = 200_000
+_LONGEST_LOG = 100_000
 _ENDED = ("complete", "failed", "canceled", "died")
 
 
@@ -321,14 +321,14 @@ class LogPart:
     """How many bytes before it are not shown."""
 
 
-def read_log(path: str, offset: int | None = None) -> LogPart:
-    """What a log says from an offset on; without one, its end."""
+def read_log(path: str, offset: int | None = None, most: int = _LONGEST_LOG) -> LogPart:
+    """What a log says from an offset on; without one, its end. At most so many bytes of it."""
     try:
         with open(path, "rb") as file:
             size = file.seek(0, os.SEEK_END)
-            start = max(0, size - _LONGEST_LOG) if offset is None else min(offset, size)
+            start = max(0, size - most) if offset is None else min(offset, size)
             file.seek(start)
-            data = file.read(_LONGEST_LOG)
+            data = file.read(most)
     except OSError:
         return LogPart(text="", next_offset=offset or 0)
     if offset is None and start:
