@@ -7,6 +7,7 @@ import os
 
 from stoker.any_python.layout import METRICS_FILE
 from stoker.artifacts import Artifact, ModelEvaluation, ModelRun
+from stoker.errors import StokerError
 from stoker.storage.metrics_file import MetricsRecord, read_metrics_file
 
 _PREFIXES = {"train": "", "train_epochs": "", "validation": "val_", "eval": "val_"}
@@ -20,7 +21,7 @@ def read_last_metrics(artifact: Artifact) -> dict[str, float]:
     evaluation are of all examples and of the candidate, with `eval_` before their names.
     """
     found: dict[str, float] = {}
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, StokerError):
         if isinstance(artifact, ModelRun):
             found = summarize_training(read_metrics_file(os.path.join(artifact.uri, METRICS_FILE)))
         elif isinstance(artifact, ModelEvaluation):
