@@ -43,6 +43,7 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/rewriting.py
 	$(BIN)/python benchmarks/workers.py
 	$(BIN)/python benchmarks/resume.py
+	$(BIN)/python benchmarks/ui.py
 
 soak: bytecode  ## 1,000 kills of whole pipelines, 500 sequences of edits; goes on where it stopped
 	cd tests/soak && $(CURDIR)/$(BIN)/python -m kill_matrix --kills 1000 --seed 15 --folder $(SOAK)
@@ -70,7 +71,7 @@ ifdef HASHES
 	grep '^uv==' constraints.txt | $(PICK) - constraints-hashed.txt > .venv/uv.txt
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.txt
 	$(BIN)/uv pip compile --quiet --python $(BIN)/python --no-header --no-annotate \
-	  --constraint constraints.txt --extra estimator --extra onnx --extra transform --group dev \
+	  --constraint constraints.txt --extra estimator --extra onnx --extra transform --extra ui --group dev \
 	  --output-file .venv/names.txt pyproject.toml
 	$(PICK) .venv/names.txt constraints-hashed.txt > .venv/requirements.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
@@ -80,6 +81,6 @@ ifdef HASHES
 else
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
-	  --constraint constraints.txt --editable ".[estimator,onnx,transform]" --group dev
+	  --constraint constraints.txt --editable ".[estimator,onnx,transform,ui]" --group dev
 endif
 	@touch $@

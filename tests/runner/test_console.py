@@ -14,7 +14,7 @@ import pytest
 from stoker.any_python import launcher_link
 from stoker.runner import console as console_module
 from stoker.runner.console import Console
-from stoker.runner.progress_lines import describe
+from stoker.views.progress_lines import describe
 
 RECORD = {
     "kind": "progress",

@@ -8,9 +8,11 @@ import click
 from stoker.any_python.lines import did_you_mean
 from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
-from stoker.metadata.records import MADE, ROOT, RUN_STATE, Execution, PipelineRun
+from stoker.metadata.records import ROOT, Execution, PipelineRun
+from stoker.metadata.standings import find_maker as find_maker
+from stoker.metadata.standings import run_state as run_state
+from stoker.metadata.standings import step_state as step_state
 from stoker.metadata.store import Store
-from stoker.storage.locks import is_locked
 
 _NUM_COMPLETED = 50
 """So many runs are enough for a shell to complete."""
@@ -97,43 +99,7 @@ def find_roots(store: Store) -> list[str]:
     return sorted(filter(os.path.isdir, {store.moved_roots.get(one, one) for one in named}))
 
 
-def run_state(run: PipelineRun) -> str:
-    """Where a run stands, in one word. Its end is recorded; while it lives, it holds its lock."""
-    recorded = run.properties.get(RUN_STATE)
-    if recorded not in (None, "running"):
-        return str(recorded)
-    if is_locked(str(run.properties.get("lock_file", ""))):
-        return "running"
-    if recorded:
-        return "died"
-    # TFX, and Stoker before it recorded the end of runs, tell only how the steps ended.
-    for standing in ("failed", "canceled"):
-        if standing in run.standings:
-            return standing
-    return "died" if "running" in run.standings or not run.standings else "complete"
-
-
-def step_state(store: Store, execution: Execution) -> str:
-    """Where a step stands, in one word: one that its run did not live to end has died too."""
-    if execution.standing == "running":
-        runs = store.runs(begin=execution.run_id)
-        if any(run.run_id == execution.run_id and run_state(run) != "running" for run in runs):
-            return "died"
-    return execution.standing
-
-
 def root_of_run(store: Store, run: PipelineRun) -> str:
     """Where the pipeline root of a run is now."""
     root = str(run.properties.get(ROOT, ""))
     return store.moved_roots.get(root, root)
-
-
-def find_maker(store: Store, artifact: Artifact) -> Execution | None:
-    """The execution that made an artifact, if one of the store did."""
-    lineage = store.lineage(artifact.id)
-    makers = {
-        event.execution_id
-        for event in lineage.events
-        if event.artifact_id == artifact.id and event.type in MADE
-    }
-    return next((execution for execution in lineage.executions if execution.id in makers), None)

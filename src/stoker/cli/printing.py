@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What commands print: tables that fit a terminal, plain aligned text elsewhere, JSON."""
 
-import datetime
 import json
 import sys
 from collections.abc import Mapping
@@ -13,6 +12,8 @@ import click
 from stoker.any_python.lines import escape_controls
 from stoker.metadata.masking import KnownSecrets, environment, find_secrets
 from stoker.views.table import Table
+from stoker.views.table import readable_duration as readable_duration
+from stoker.views.table import readable_time as readable_time
 
 
 def print_answer(record: Any, *parts: Table | Mapping[str, str] | str, as_json: bool) -> None:
@@ -77,18 +78,3 @@ def _print_rich(table: Table) -> None:
     for row in table.rows:
         rich_table.add_row(*map(Text, row))
     Console().print(rich_table)
-
-
-def readable_duration(milliseconds: int) -> str:
-    """A duration in seconds, or in minutes and seconds."""
-    seconds = milliseconds / 1000
-    if seconds < 60:
-        return f"{seconds:.2f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s"
-
-
-def readable_time(milliseconds: int) -> str:
-    """A moment since the epoch as the date and time of this place."""
-    moment = datetime.datetime.fromtimestamp(milliseconds / 1000)
-    return moment.isoformat(sep=" ", timespec="seconds")

@@ -62,6 +62,11 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     help="The Ray cluster; else that of RAY_ADDRESS, or one on this machine for this run.",
 )
 @click.option(
+    "--report",
+    is_flag=True,
+    help="Write a page about the run into its root at the end, also if it fails.",
+)
+@click.option(
     "--debug",
     is_flag=True,
     help="Run every step in this process, so that breakpoint() in a module works.",
@@ -80,6 +85,7 @@ def run(
     fresh: bool,
     where: str | None,
     address: str | None,
+    report: bool,
     debug: bool,
     verbose: bool,
     arguments: tuple[str, ...],
@@ -92,7 +98,7 @@ def run(
         os.environ[WHOLE_TRACEBACK] = "1"
     launcher = _launcher(where, address, debug=debug)
     _tell_of_misspelled(arguments)
-    with intercept(parameters, force, fresh, done, launcher) as runs:
+    with intercept(parameters, force, fresh, done, launcher, report) as runs:
         return run_as_main(file, arguments, runs)
 
 

@@ -10,36 +10,44 @@ from shlex import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
 
 from stoker.errors import StoreError
 from stoker.metadata import schema
 from stoker.metadata.config import StoreConfig
 
 _BUSY_SECONDS = 60
+_LOOKING_SECONDS = 2
+"""A page that says that the store is busy is better than one that does not come."""
 _OTHER_FILE = "name another file in metadata_connection_config"
 _SET_ASIDE = "set it aside, so that the next run begins a new one:"
 _NEXT_MOVES = {
     "file is not a database": f"It is not an SQLite file: {_OTHER_FILE}, or {_SET_ASIDE}",
     "unable to open": "Check that it is a file, and that you may write to it and its directory.",
     "readonly": f"Make the file and its directory writable, or {_OTHER_FILE}.",
-    "locked": f"Another process kept it locked for {_BUSY_SECONDS} s: end that process, and retry.",
+    "locked": "Another process keeps it locked: end that process, and retry.",
     "full": "Free some space, and retry.",
     "disk image is malformed": f"The file is damaged: restore it from a copy, or {_SET_ASIDE}",
 }
 
 
 class Database:
-    """An open metadata database of MLMD's schema; an empty one gets its tables."""
+    """An open metadata database of MLMD's schema; an empty one gets its tables.
 
-    def __init__(self, config: StoreConfig) -> None:
+    One that is opened to look on is not changed, and asked anew for each transaction: its file may
+    be removed and made again meanwhile.
+    """
+
+    def __init__(self, config: StoreConfig, *, looks_on: bool = False) -> None:
         self._place = config.place
-        self._engine = _sqlite(config.path)
+        self._engine = _sqlite_to_look_on(config.path) if looks_on else _sqlite(config.path)
         try:
-            self._prepare()
+            if not looks_on:
+                self._prepare()
         except StoreError:
             self.close()
             raise
-        if os.access(config.path, os.W_OK):
+        if not looks_on and os.access(config.path, os.W_OK):
             _use_write_ahead_log(self._engine)
 
     def close(self) -> None:
@@ -121,14 +129,36 @@ def _sqlite(path: str) -> Engine:
     return engine
 
 
+def _sqlite_to_look_on(path: str) -> Engine:
+    engine = create_engine(
+        _locate(path) if os.path.exists(path) and not os.access(path, os.W_OK) else _name(path),
+        poolclass=NullPool,
+        connect_args={"timeout": _LOOKING_SECONDS, "isolation_level": None},
+    )
+    event.listen(engine, "begin", _begin_to_look)
+    return engine
+
+
+def _begin_to_look(connection: Connection) -> None:
+    """Let nothing but a short note of the user's be written."""
+    writes = connection.get_execution_options().get("stoker_writes", False)
+    connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
+    _begin(connection)
+
+
 def _locate(path: str) -> URL:
     """A file's URL; for who may only read it, so that SQLite does not try to write beside it."""
     if not os.path.exists(path) or os.access(path, os.W_OK):
         return URL.create("sqlite", database=path)
     # Without a log, nobody is writing to it.
     unchanged = {} if os.path.exists(f"{path}-wal") else {"immutable": "1"}
+    return _name(path, mode="ro", **unchanged)
+
+
+def _name(path: str, mode: str = "rw", **more: str) -> URL:
+    """A file that is there already."""
     where = f"file:{urllib.parse.quote(path)}"
-    return URL.create("sqlite", database=where, query={"uri": "true", "mode": "ro", **unchanged})
+    return URL.create("sqlite", database=where, query={"uri": "true", "mode": mode, **more})
 
 
 def _begin(connection: Connection) -> None:

@@ -168,14 +168,14 @@ def runs(connection: Connection, wanted: Ids) -> list[PipelineRun]:
     rows = _rows(connection, select(table), table.c.id, ids)
     found = sorted(rows, key=lambda row: (row.create_time_since_epoch, row.id), reverse=True)
     typed, custom = _properties(connection, db.context_property, ids)
-    pipelines = _pipelines(connection, ids)
-    standings, changed_ms = _standings(connection, ids)
+    pipelines = pipelines_of_runs(connection, ids)
+    counted, changed_ms = standings(connection, ids)
     return [
         PipelineRun(
             run_id=row.name,
             pipeline_name=pipelines.get(row.id, ""),
             properties={**typed[row.id], **custom[row.id]},
-            standings=standings[row.id],
+            standings=counted[row.id],
             created_ms=row.create_time_since_epoch,
             updated_ms=max(row.last_update_time_since_epoch, changed_ms[row.id]),
         )
@@ -183,7 +183,7 @@ def runs(connection: Connection, wanted: Ids) -> list[PipelineRun]:
     ]
 
 
-def _standings(
+def standings(
     connection: Connection, runs: Sequence[int]
 ) -> tuple[dict[int, Counter[str]], dict[int, int]]:
     """How many executions of each run stand where, and when the last of them changed."""
@@ -197,18 +197,18 @@ def _standings(
         .outerjoin(told, why)
         .group_by(*groups)
     )
-    standings: dict[int, Counter[str]] = defaultdict(Counter)
+    counted: dict[int, Counter[str]] = defaultdict(Counter)
     changed_ms: dict[int, int] = defaultdict(int)
     for run, state, skipped, number, last_ms in map(
         tuple, _rows(connection, statement, link.c.context_id, runs)
     ):
         word = describe_standing(ExecutionState(state or 0), skipped=skipped is not None)
-        standings[run][word] += number
+        counted[run][word] += number
         changed_ms[run] = max(changed_ms[run], last_ms)
-    return standings, changed_ms
+    return counted, changed_ms
 
 
-def _pipelines(connection: Connection, runs: Sequence[int]) -> dict[int, str]:
+def pipelines_of_runs(connection: Connection, runs: Sequence[int]) -> dict[int, str]:
     """The pipeline of each run's context: its parent, or in TFX's stores its executions'."""
     pipeline, parent = db.context, db.parent_context
     of_parent = (

@@ -35,6 +35,11 @@ def one_artifact(artifact_id: int) -> Ids:
     return select(db.artifact.c.id).where(db.artifact.c.id == artifact_id)
 
 
+def some_artifacts(artifact_ids: Collection[int]) -> Ids:
+    """Those of some artifacts that there are."""
+    return select(db.artifact.c.id).where(db.artifact.c.id.in_(artifact_ids))
+
+
 def executions(
     pipeline_name: str | None = None,
     run_id: str | None = None,
@@ -111,6 +116,11 @@ def runs(pipeline_name: str | None = None, begin: str = "", newest: int | None =
     return wanted
 
 
+def one_run(run_id: str) -> Ids:
+    """The context of one run, if there is such a one."""
+    return contexts(RUN).where(db.context.c.name == run_id)
+
+
 def places_of_runs() -> Select[str, str]:
     """Where runs had their roots and their stores, each pair once; a store may not be told."""
     root, store = db.context_property, db.context_property.alias("store")
@@ -153,10 +163,13 @@ def artifacts(
     uris: Collection[str] | None = None,
     output_of: Ids | None = None,
     output_key: str | None = None,
+    newest: int | None = None,
 ) -> Ids:
     """The artifacts that fit: in themselves, and as outputs of some executions under some key."""
     table = db.artifact
     wanted = select(table.c.id).where(table.c.state.in_(states))
+    if newest is not None:
+        wanted = wanted.order_by(table.c.id.desc()).limit(newest)
     if type_name is not None:
         named = db.type_.c.type_kind == TypeKind.ARTIFACT, db.type_.c.name == type_name
         wanted = wanted.where(table.c.type_id.in_(select(db.type_.c.id).where(*named)))

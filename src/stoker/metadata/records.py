@@ -23,6 +23,14 @@ ROOT, STORE_FILE = "root", "store_file"
 """The properties of a run that say where its pipeline root and its store were."""
 NUM_STEPS = "num_steps"
 """The property of a run that says how many steps it was to have."""
+DAG = "dag"
+"""The property of a run that says what its steps read from each other, also of those to come."""
+METRIC = "metric."
+"""What the names of those properties of a run begin with that are its last metrics."""
+METRICS = "metrics"
+"""The custom property of an artifact with the last metrics that are told in it."""
+NOTE, TAGS = "note", "tags"
+"""The properties of a run that people write: a text, and a list of words."""
 RunEnd = Literal["complete", "failed", "canceled"]
 
 BaseType = Literal["TRAIN", "TRANSFORM", "PROCESS", "EVALUATE", "DEPLOY"]

@@ -13,12 +13,12 @@ import contextlib
 import functools
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
-from typing import Literal, Self
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal, Self, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
-from stoker.artifacts import Artifact, ArtifactMap, State, every
+from stoker.artifacts import Artifact, ArtifactMap, PropertyValue, State, every
 from stoker.errors import StoreError
 from stoker.metadata import load, queries, write
 from stoker.metadata import schema as db
@@ -27,7 +27,11 @@ from stoker.metadata.database import Database
 from stoker.metadata.queries import NODE, PIPELINE, RUN
 from stoker.metadata.records import (
     MADE,
+    METRIC,
+    METRICS,
+    NOTE,
     RUN_STATE,
+    TAGS,
     USED,
     BaseType,
     Event,
@@ -44,8 +48,13 @@ from stoker.storage.root import find_moved_root, manifest_file, move_path
 
 __all__ = ["BaseType", "Store"]
 
+T = TypeVar("T")
+_ByExecution: TypeAlias = dict[int, dict[str, list[Artifact]]]
+
 _READ = (*USED, EventType.INTERNAL_INPUT)
 _WRITTEN = (*MADE, EventType.INTERNAL_OUTPUT)
+_LONGEST_NAME = 240
+"""As many characters as MLMD's column takes, without what ours begin with."""
 
 
 class Store:
@@ -54,8 +63,9 @@ class Store:
     Any number of processes and threads may use one database at a time.
     """
 
-    def __init__(self, config: StoreConfig) -> None:
-        self._database = Database(config)
+    def __init__(self, config: StoreConfig, *, looks_on: bool = False) -> None:
+        """Open it; who only looks on makes no file and no table, and waits for nobody for long."""
+        self._database = Database(config, looks_on=looks_on)
         self._path = os.path.abspath(config.path)
 
     def __enter__(self) -> Self:
@@ -82,6 +92,13 @@ class Store:
             run = write.add_run(connection, pipeline_name, run_id)
             write.add_properties(connection, db.context_property, run, {RUN_STATE: state})
             write.touch_context(connection, run)
+
+    def describe_run(self, run_id: str, *, note: str, tags: Sequence[str]) -> None:
+        """Record what people say of a run; how long it took stays as it was."""
+        with self._database.connect_to_write() as connection:
+            for run in connection.scalars(queries.one_run(run_id)).all():
+                said: dict[str, PropertyValue] = {NOTE: note, TAGS: list(tags)}
+                write.add_properties(connection, db.context_property, run, said)
 
     def begin_execution(
         self,
@@ -155,7 +172,23 @@ class Store:
             write.add_links(connection, db.attribution, contexts, published)
             write.abandon_pending(connection, execution_id)
             write.add_properties(connection, db.execution_property, execution_id, properties or {})
+            self._note_metrics(connection, execution_id, outputs)
             write.set_state(connection, execution_id, state)
+
+    def _note_metrics(
+        self, connection: Connection, execution_id: int, outputs: ArtifactMap
+    ) -> None:
+        """Give a run the metrics of what its steps publish, so that many runs can be compared."""
+        told = [one.custom_properties.get(METRICS) for one in every(outputs)]
+        metrics = {
+            f"{METRIC}{name}": value
+            for found in told
+            if isinstance(found, dict)
+            for name, value in found.items()
+            if isinstance(value, int | float) and len(name) < _LONGEST_NAME
+        }
+        for run in connection.scalars(queries.runs_of([execution_id])) if metrics else ():
+            write.add_properties(connection, db.context_property, run, metrics)
 
     def close_execution(
         self,
@@ -175,6 +208,11 @@ class Store:
         return True
 
     # What can be asked
+
+    def ask(self, question: Callable[[Connection], T]) -> T:
+        """The answer to a question that is about one state of the store."""
+        with self._database.connect_to_read() as connection:
+            return question(connection)
 
     @functools.cached_property
     def moved_roots(self) -> dict[str, str]:
@@ -209,6 +247,11 @@ class Store:
             raise StoreError(f"The store has no artifact {artifact_id}.")
         return found[0]
 
+    def some_artifacts(self, artifact_ids: Collection[int]) -> list[Artifact]:
+        """Artifacts by their ids, oldest first; those that there are."""
+        with self._database.connect_to_read() as connection:
+            return self._load_artifacts(connection, queries.some_artifacts(artifact_ids))
+
     def artifacts(
         self,
         *,
@@ -219,8 +262,9 @@ class Store:
         output_key: str | None = None,
         states: Collection[State] = (State.LIVE,),
         uri: str | None = None,
+        newest: int | None = None,
     ) -> list[Artifact]:
-        """The artifacts that fit, oldest first.
+        """The artifacts that fit, oldest first; `newest` keeps only the last few of them.
 
         A pipeline, run, node or output key means outputs of its executions: those that were written
         there, and those that a cache hit or a Resolver gave.
@@ -232,6 +276,7 @@ class Store:
             uris=None if uri is None else [uri, *self._list_places_before(uri)],
             output_of=None if anywhere else queries.executions(pipeline_name, run_id, node_id),
             output_key=output_key,
+            newest=newest,
         )
         with self._database.connect_to_read() as connection:
             return self._load_artifacts(connection, wanted)
@@ -277,6 +322,11 @@ class Store:
         with self._database.connect_to_read() as connection:
             return load.runs(connection, queries.runs(pipeline_name, begin, newest))
 
+    def run(self, run_id: str) -> PipelineRun | None:
+        """One run by its id; None if there is no such run."""
+        with self._database.connect_to_read() as connection:
+            return next(iter(load.runs(connection, queries.one_run(run_id))), None)
+
     def find_unfinished(self, pipeline_name: str) -> list[tuple[Execution, PipelineRun]]:
         """The executions of a pipeline that are RUNNING, each with its run."""
         wanted = queries.executions(pipeline_name, states=(ExecutionState.RUNNING,))
@@ -308,6 +358,13 @@ class Store:
     def outputs_of_run(self, run_id: str) -> dict[int, dict[str, list[Artifact]]]:
         """The artifacts that the executions of a run published, by execution and key."""
         return self._by_key(queries.events_of(queries.executions(run_id=run_id), _WRITTEN))
+
+    def touched_by_run(self, run_id: str) -> tuple[_ByExecution, _ByExecution]:
+        """What the executions of a run read, and what they wrote or are writing, by their keys."""
+        steps = queries.executions(run_id=run_id)
+        written = (*_WRITTEN, EventType.PENDING_OUTPUT)
+        read, made = (queries.events_of(steps, types) for types in (_READ, written))
+        return self._by_key(read), self._by_key(made)
 
     def outputs_of_runs(
         self, run_ids: Collection[str], type_names: Collection[str]

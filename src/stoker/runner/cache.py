@@ -7,6 +7,7 @@ code was seen to read besides is checked too, as a compiler's dependency file is
 resumed.
 """
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
@@ -15,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -36,10 +38,11 @@ from stoker.any_python.surroundings import flags_of_this_program
 from stoker.artifacts import Artifact, ArtifactMap, PropertyValue, ValueArtifact
 from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters.finding import inspect_python
-from stoker.metadata.masking import is_secret
+from stoker.metadata.masking import KnownSecrets, is_secret, mask_secrets
 from stoker.metadata.records import Execution
 from stoker.runner.plan import StepPlan
 from stoker.storage.digests import FileDigests, describe
+from stoker.storage.files import write_whole
 from stoker.storage.root import Root, move_path
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import digest_definition
@@ -47,6 +50,7 @@ from stoker.user_code.fingerprint import digest_definition
 Notes = Mapping[str, str]
 Parts = Mapping[str, str]
 _MANY_FILES = 50
+_LARGEST_SOURCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +261,21 @@ def collect_parts(
     else:
         parts |= {f"data file {file}": digest(file) for file in files}
     return parts
+
+
+def keep_code(plan: StepPlan, root: Root, digest: FileDigests, secrets: KnownSecrets) -> None:
+    """Keep what the user's files say now, so that two runs can be compared when they have changed.
+
+    Without secrets. A copy that cannot be made costs that comparison, never the step.
+    """
+    for path in plan.code_files:
+        kept = root.source_file(digest(path))
+        with contextlib.suppress(OSError):
+            if not os.path.exists(kept) and os.path.getsize(path) <= _LARGEST_SOURCE:
+                os.makedirs(os.path.dirname(kept), exist_ok=True)
+                text = Path(path).read_text(encoding="utf-8", errors="backslashreplace")
+                with write_whole(kept, durable=False) as copy:
+                    copy.write(mask_secrets(secrets.mask(text)).encode())
 
 
 def _find_versions(needs: ProcessNeeds) -> dict[str, str]:

@@ -14,6 +14,7 @@ of this about the step that runs:
 """
 
 import contextlib
+import json
 import math
 import os
 import sys
@@ -26,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any
 from stoker.any_python.lines import escape_controls
 from stoker.launchers.step_log import describe_event
 from stoker.metadata.masking import KnownSecrets
-from stoker.runner.progress_lines import (
+from stoker.views.progress_lines import (
     SILENT_SECONDS,
     Record,
     clock,
@@ -47,6 +48,7 @@ _FIRST_LINE_SECONDS = 0.8
 _LINE_SECONDS = (5.0, 60.0)
 """From one line of a log to the next: at first, and when a step has run for long."""
 _HALF_LINE_SECONDS = 1.0
+_NOTE_SECONDS = 1.0
 _DEFAULT_SIZE = (80, 24)
 _CANNOT_ERASE = ("dumb", "unknown")  # values of TERM
 
@@ -131,6 +133,9 @@ class Console:
         self._live_line: LiveLine | None = None
         self._drawn_at = -math.inf
         self._half_line_since: float | None = None
+        self.progress_file = ""
+        """Where programs that look at the run from outside find what its step reports."""
+        self._noted_at = -math.inf
 
     @contextlib.contextmanager
     def show_step(self, name: str, *, live: bool = True) -> Iterator[None]:
@@ -217,6 +222,7 @@ class Console:
         if record.get("doing", step.doing) != step.doing:
             self._tell_last_step(step)
         step.take(record, self._clock())
+        self._note_progress(step)
         # When a `fit` is done, its last epoch has had a line.
         if record.get("epoch_end") or (record.get("done") and "epoch" not in record):
             self._tell(step)
@@ -224,6 +230,19 @@ class Console:
             step.forget_record()
         if not self._is_ticking:
             self._print_if_due()
+
+    def _note_progress(self, step: _RunningStep) -> None:
+        """Leave what a step reports where other programs see it, at most once a second."""
+        now = self._clock()
+        if not self.progress_file or now - self._noted_at < _NOTE_SECONDS:
+            return
+        self._noted_at = now
+        noted = {"node": step.name, "at": time.time(), "elapsed": now - step.started_at}
+        draft = f"{self.progress_file}.new"
+        with contextlib.suppress(OSError):  # a disk that is full ends no run
+            with open(draft, "w", encoding="utf-8") as file:
+                json.dump({**noted, **step.record}, file, default=str)
+            os.replace(draft, self.progress_file)
 
     def _tell_last_step(self, step: _RunningStep | None) -> None:
         """Let the last step of a training stay in sight, whatever has ended it."""

@@ -41,9 +41,19 @@ class Run:
 class LocalDagRunner:
     """Runs a pipeline on this machine."""
 
-    def __init__(self, launcher: Launcher | None = None, config: Any = None) -> None:  # noqa: ARG002
-        """`config` is accepted for TFX's pipelines; it configures platforms of TFX's own."""
+    def __init__(
+        self,
+        launcher: Launcher | None = None,
+        config: Any = None,  # noqa: ARG002
+        *,
+        report: bool = False,
+    ) -> None:
+        """With `report`, each run leaves a page about itself in its root, also if it fails.
+
+        `config` is accepted for TFX's pipelines; it configures platforms of TFX's own.
+        """
         self._launcher = launcher
+        self._report = report
 
     def run(
         self,
@@ -77,6 +87,7 @@ class LocalDagRunner:
             fresh=fresh or added.fresh,
             done={*done, *added.done},
             choice=partial.choose(pipeline.steps) if partial else None,
+            report=self._report or added.report,
         )
         try:
             with raise_on_sigterm():
@@ -123,9 +134,10 @@ def intercept(
     fresh: bool = False,
     done: Collection[str] = (),
     launcher: Launcher | None = None,
+    report: bool = False,
 ) -> Iterator[list[Run]]:
     """Take over the runs that are started inside: add to them, and keep their results."""
-    options = RunOptions(parameters=parameters, force=force, fresh=fresh, done=done)
+    options = RunOptions(parameters=parameters, force=force, fresh=fresh, done=done, report=report)
     with _replace_interception(_Interception(options=options, launcher=launcher)) as inside:
         yield inside.runs
 

@@ -36,6 +36,8 @@ class RunOptions:
     """The ManualNodes whose work a person has done."""
     choice: Choice | None = None
     """The steps that are run, of a partial run; None for all of them."""
+    report: bool = False
+    """Whether a page about the run is written at its end, however it ends."""
 
     def count_steps(self, pipeline: Pipeline) -> int:
         """How many steps the run has, those among them that give earlier outputs."""

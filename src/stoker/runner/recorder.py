@@ -11,11 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
+from stoker.artifacts import (
+    Artifact,
+    ArtifactMap,
+    ModelEvaluation,
+    ModelRun,
+    ValueArtifact,
+    every,
+)
 from stoker.dsl.component import Node
 from stoker.errors import StepFailed, StoreError
 from stoker.metadata.masking import KnownSecrets
-from stoker.metadata.records import OWN_PROPERTIES, SKIPPED, EventType, ExecutionState
+from stoker.metadata.records import METRICS, OWN_PROPERTIES, SKIPPED, EventType, ExecutionState
 from stoker.runner.tracking import Trackers, describe_outputs
 from stoker.storage.digests import Manifest, seal
 from stoker.storage.root import Root, manifest_file, output_dir
@@ -74,6 +81,8 @@ class ExecutionRecorder:
         for artifact in every(outputs):
             manifest = self._seal(artifact)
             artifact.custom_properties["content_digest"] = manifest.digest
+            if isinstance(artifact, ModelRun | ModelEvaluation):
+                artifact.custom_properties |= _find_metrics(artifact)
             manifest.write(manifest_file(artifact.uri))
         self.store.publish(self.id, outputs, properties=properties)
         self.outputs = outputs
@@ -158,6 +167,13 @@ class ExecutionRecorder:
         is_value = isinstance(artifact, ValueArtifact)
         artifact.uri = self.root.output_uri(self.node.id, key, execution_id, is_value=is_value)
         return artifact
+
+
+def _find_metrics(artifact: Artifact) -> dict[str, Any]:
+    from stoker.views.run_metrics import read_last_metrics  # only such artifacts need protobuf
+
+    found = read_last_metrics(artifact)
+    return {METRICS: found} if found else {}
 
 
 @contextlib.contextmanager

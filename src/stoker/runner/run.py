@@ -2,11 +2,12 @@
 """One run: checked, recorded and locked before its first step, and closed however it ends."""
 
 import contextlib
+import json
 import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stoker.any_python.streams import open_missing_streams
 from stoker.dsl.component import Node
@@ -17,7 +18,7 @@ from stoker.dsl.places import check_places
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.metadata.masking import environment
-from stoker.metadata.records import NUM_STEPS, ROOT, RUN_STATE, STORE_FILE, RunEnd
+from stoker.metadata.records import DAG, NUM_STEPS, ROOT, RUN_STATE, STORE_FILE, RunEnd
 from stoker.runner.before_work import BeforeWork
 from stoker.runner.console import Console
 from stoker.runner.plan import RunOptions, plan_steps
@@ -26,8 +27,9 @@ from stoker.runner.steps import Steps
 from stoker.runner.tracking import find_trackers
 from stoker.storage.digests import FileDigests
 from stoker.storage.locks import hold_run_lock
-from stoker.storage.root import Root
+from stoker.storage.root import Root, name_report
 from stoker.storage.scratch import hold_scratch
+from stoker.views.table import readable_path
 
 
 @contextlib.contextmanager
@@ -44,6 +46,8 @@ def begin_run(
     Where a step is to run `alone`, those before it have had runs of their own.
     """
     open_missing_streams()
+    if options.report:
+        _require_templates()
     given = dict(options.parameters)
     chosen = options.choice.run if options.choice else pipeline.steps
     steps_to_run = [step for step in pipeline.steps if step in chosen]
@@ -93,9 +97,11 @@ def begin_run(
                 ROOT: root.path,
                 STORE_FILE: config.path,
                 NUM_STEPS: steps.num_executions,
+                DAG: _draw_dag(steps_to_run if alone is None else [alone]),
                 RUN_STATE: "running",
             },
         )
+        console.progress_file = root.progress_file(run_id)
         # Not before: who is told that a run began is told how it ended.
         steps.trackers = find_trackers(console, temporary_dir)
         if steps.trackers:
@@ -106,8 +112,51 @@ def begin_run(
                 root=root.path,
                 source=sys.argv[0],
             )
-        with _record_end(steps):
+        with _report_end(steps) if options.report else contextlib.nullcontext(), _record_end(steps):
             yield steps
+
+
+def _require_templates() -> None:
+    """Tell before the run what a report at its end would lack."""
+    from stoker.views.pages.rendering import render
+
+    render("message.html", base=None, style="", title="", text="", again=False)
+
+
+@contextlib.contextmanager
+def _report_end(steps: Steps) -> Iterator[None]:
+    """Write a page about a run when it has ended, however it did; a page is no reason to fail."""
+    from stoker.views.pages.report import write_report
+    from stoker.views.pages.run_reading import read_run
+
+    try:
+        yield
+    finally:
+        path = os.path.join(steps.root.path, name_report(steps.run_id))
+        try:
+            if run := read_run(steps.store, steps.run_id):
+                steps.console.step(f"Report: {readable_path(write_report(run, path))}")
+        except (OSError, ValueError, StokerError) as error:
+            steps.console.step(f"The report {readable_path(path)} could not be written: {error}")
+
+
+def _draw_dag(steps: Iterable[Node]) -> str:
+    """What the steps are, and which outputs of which others they read, as JSON."""
+    dag = [
+        {
+            "id": step.id,
+            "type": type(step).__name__,
+            "reads": [
+                {"from": part.producer.id, "key": part.output_key or "", "as": key}
+                for key, channel in step.inputs.items()
+                for part in channel.parts
+                if part.producer
+            ],
+            "after": [node.id for node in step.upstream_nodes],
+        }
+        for step in steps
+    ]
+    return json.dumps(dag)
 
 
 @contextlib.contextmanager

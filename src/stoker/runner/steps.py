@@ -309,6 +309,7 @@ class Steps:
             if node.RESUMABLE:  # a run that was killed right after it had published it leaves them
                 discard_dir(*self._find_checkpoints(node, parts))
             return
+        cache.keep_code(plan, self.root, self.digest, self.console.secrets)
         with self._hold_checkpoints(node, parts) as checkpoint_dir:
             self._launch(node, plan, inputs, properties, checkpoint_dir, why=decision.summary)
 

@@ -5,11 +5,13 @@
 <root>/.stoker/
     runs/<run id>.lock                  locked by a run that is alive
     tmp/<digest of run id>/             what its steps need as long as they run
+        progress.json                   what the step that runs has last reported
     logs/<node>/<execution id>.txt      what a step printed
     checkpoints/<node>/<digest>/        how far work was that has not ended
     checkpoints/<node>/<digest>.lock    locked by the run that is at that work
     columns/                            columns of examples that came without
     manifests/<node>/<key>/<execution id>.json
+    sources/<digest>                    the code of steps, as it was when they ran
     digests.json                        of files that no step made
     pushes/<digest of folder>/last      the last version that was pushed to a served folder
 """
@@ -63,6 +65,14 @@ class Root:
         name = hashlib.sha256(_as_file_name(run_id).encode()).hexdigest()[:8]
         return os.path.join(self.own_dir, "tmp", name)
 
+    def progress_file(self, run_id: str) -> str:
+        """What the step that runs has last reported, for those who look from outside."""
+        return os.path.join(self.tmp_dir(run_id), "progress.json")
+
+    def source_file(self, digest: str) -> str:
+        """A file of the user's code, by the digest of what it said when a step loaded it."""
+        return os.path.join(self.own_dir, "sources", digest)
+
     def log_file(self, node_id: str, execution_id: int) -> str:
         """What a step printed."""
         return os.path.join(self.own_dir, "logs", node_id, f"{execution_id}.txt")
@@ -98,6 +108,11 @@ class Root:
 def _as_file_name(run_id: str) -> str:
     """A run's id without colons, which exFAT, FAT and shares of Windows have not in names."""
     return run_id.replace(":", "-")
+
+
+def name_report(run_id: str) -> str:
+    """The name of the file with the report on a run."""
+    return f"report-{_as_file_name(run_id)}.html"
 
 
 def output_dir(uri: str) -> str:

@@ -17,6 +17,7 @@ from stoker.views.data_tables import Detail
 from stoker.views.markup import frame, heading, page, table_view
 from stoker.views.statistics_view import statistics_view
 from stoker.views.table import Table, readable_path
+from stoker.views.trial_view import trials_view
 
 _IN_A_TERMINAL = Detail()
 _ON_A_PAGE = Detail(num_examples=8, width=160)
@@ -29,6 +30,8 @@ class View:
     tables: Callable[[Any, Detail], list[Table]]
     html: Callable[[Any], str] | None = None
     """A fragment of HTML; without it, the tables are shown there too."""
+    lists_files: bool = False
+    """Whether its files are worth a list of their own."""
 
 
 VIEWS: dict[type[Artifact], View] = {
@@ -36,16 +39,18 @@ VIEWS: dict[type[Artifact], View] = {
     artifacts.ExampleStatistics: View(data_tables.statistics_tables, statistics_view),
     artifacts.ExampleAnomalies: View(data_tables.anomalies_tables),
     artifacts.Schema: View(data_tables.schema_tables),
-    artifacts.Model: View(model_tables.signatures_tables, model_views.model_view),
-    artifacts.ModelRun: View(model_tables.curves_tables, model_views.training_view),
+    artifacts.Model: View(model_tables.signatures_tables, model_views.model_view, lists_files=True),
+    artifacts.ModelRun: View(
+        model_tables.curves_tables, model_views.training_view, lists_files=True
+    ),
     artifacts.ModelEvaluation: View(model_tables.evaluation_tables, model_views.evaluation_view),
     artifacts.ModelBlessing: View(model_tables.verdict_tables, model_views.verdict_view),
     artifacts.InfraBlessing: View(model_tables.verdict_tables, model_views.verdict_view),
     artifacts.HyperParameters: View(model_tables.hyperparameters_tables),
-    artifacts.TunerResults: View(model_tables.trials_tables),
+    artifacts.TunerResults: View(model_tables.trials_tables, trials_view),
     artifacts.ValueArtifact: View(model_tables.value_tables),
 }
-_NO_TABLES = View(lambda *_: [])
+_NO_TABLES = View(lambda *_: [], lists_files=True)
 
 
 def preview(artifact: Artifact, detail: Detail = _IN_A_TERMINAL) -> list[Table]:
@@ -56,7 +61,9 @@ def preview(artifact: Artifact, detail: Detail = _IN_A_TERMINAL) -> list[Table]:
 def html_view(artifact: Artifact) -> str:
     """An artifact as a fragment of HTML that brings its style."""
     return frame(
-        heading(_title(artifact), mask_secrets(readable_path(artifact.uri))) + _content(artifact)
+        heading(_title(artifact), mask_secrets(readable_path(artifact.uri)))
+        + content_view(artifact)
+        + _files(artifact)
     )
 
 
@@ -73,11 +80,20 @@ def _title(artifact: Artifact) -> str:
     return f"{artifact.type_name} {artifact.id or ''}".strip()
 
 
-def _content(artifact: Artifact) -> str:
+def content_view(artifact: Artifact) -> str:
+    """What is in an artifact, as HTML without a heading or a style of its own."""
     if not os.path.exists(artifact.uri):
         return "<p>Its files are gone.</p>"
     if draw := _find_view(artifact).html:
         return draw(artifact)
     if tables := preview(artifact, _ON_A_PAGE):
         return "".join(map(table_view, tables))
-    return model_views.facts_view(artifact) + model_views.files_view(artifact)
+    return model_views.facts_view(artifact)
+
+
+def _files(artifact: Artifact) -> str:
+    if not os.path.exists(artifact.uri):
+        return ""
+    view = _find_view(artifact)
+    lists_files = view.lists_files or not (view.html or preview(artifact, _ON_A_PAGE))
+    return model_views.files_view(artifact) if lists_files else ""

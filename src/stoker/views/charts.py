@@ -53,6 +53,7 @@ def histogram_chart(
     return _svg(
         _HEIGHT + 18,
         f'{"".join(bars)}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>{axis}',
+        f"Histogram of {', '.join(histograms)}",
     )
 
 
@@ -85,7 +86,7 @@ def words_chart(
                 f'width="{share / longest * room:.1f}" height="{thickness:.1f}">'
                 f"<title>{escape(f'{split}: {word}, {share:.1%}')}</title></rect>"
             )
-    return _svg(len(shown) * _ROW + 2, "".join(drawn))
+    return _svg(len(shown) * _ROW + 2, "".join(drawn), f"Shares of {', '.join(shown)}")
 
 
 def curves_chart(
@@ -112,7 +113,7 @@ def curves_chart(
                 f'<circle class="{colours[split]}" cx="{x:.1f}" cy="{y:.1f}" r="2.5">'
                 f"<title>{tip}</title></circle>"
             )
-    return _svg(_HEIGHT + 24, "".join(drawn))
+    return _svg(_HEIGHT + 24, "".join(drawn), f"Course in {', '.join(curves)}")
 
 
 def line_chart(
@@ -132,7 +133,7 @@ def line_chart(
         drawn.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>')
     line = " ".join("{:.1f},{:.1f}".format(*_spot(*point, *limits)) for point in finite)
     drawn.append(f'<polyline class="split-0" points="{line}"/>')
-    return _svg(_HEIGHT + 24, "".join(drawn))
+    return _svg(_HEIGHT + 24, "".join(drawn), f"A line by {across}")
 
 
 def _grid(first: float, last: float, low: float, high: float, ends: tuple[str, str]) -> str:
@@ -161,10 +162,10 @@ def _spot(
     return _AXIS + across * (_WIDTH - _AXIS - 4), 6 + (1 - up) * (_HEIGHT - 6)
 
 
-def _svg(height: float, content: str) -> str:
+def _svg(height: float, content: str, label: str) -> str:
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img">'
-        f"{content}</svg>"
+        f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" '
+        f'aria-label="{escape(label)}">{content}</svg>'
     )
 
 

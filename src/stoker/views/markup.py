@@ -8,7 +8,7 @@ from stoker.any_python.lines import escape_controls
 from stoker.views.style import PAGE_STYLE, STYLE
 from stoker.views.table import Table
 
-_NUM_COLOURS = 4
+_NUM_COLOURS = 10
 
 
 class Html(str):
@@ -50,11 +50,12 @@ def subheading(title: str, about: str) -> str:
 def table_view(table: Table) -> str:
     """A table, or only its title if it has no rows."""
     title = f"<h2>{escape(table.title)}</h2>" if table.title else ""
-    return f'{title}<div class="scroll">{_rows(table)}</div>' if table.rows else title
+    return f'{title}<div class="scroll" tabindex="0">{_rows(table)}</div>' if table.rows else title
 
 
 def _rows(table: Table) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    # A column of colours has no name.
+    head = "".join(f"<th>{escape(name)}</th>" if name else "<td></td>" for name in table.columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -88,5 +89,5 @@ def cards(content: Iterable[str], title: str = "") -> str:
 
 def card(name: str, kind: str, chart: str, table: Table) -> str:
     """One thing with its chart and its numbers."""
-    rows = f'<div class="scroll">{_rows(table)}</div>'
+    rows = f'<div class="scroll" tabindex="0">{_rows(table)}</div>'
     return f'<section class="card">{subheading(name, kind)}{chart}{rows}</section>'

@@ -2,6 +2,7 @@
 """The form of what is shown as text: every command prints these."""
 
 import contextlib
+import datetime
 import json
 import math
 import os
@@ -71,6 +72,21 @@ def readable_path(path: str) -> str:
 def readable_number(number: float) -> str:
     """A number with as many digits as tell something."""
     return f"{number:.4g}" if abs(number) < 1e4 or not math.isfinite(number) else f"{number:.3e}"
+
+
+def readable_duration(milliseconds: int) -> str:
+    """A duration in seconds, or in minutes and seconds."""
+    seconds = milliseconds / 1000
+    if seconds < 60:
+        return f"{seconds:.2f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+def readable_time(milliseconds: int) -> str:
+    """A moment since the epoch as the date and time of this place."""
+    moment = datetime.datetime.fromtimestamp(milliseconds / 1000)
+    return moment.isoformat(sep=" ", timespec="seconds")
 
 
 def one_line(value: Any) -> str:
