@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tensorflow_model_analysis as tfma
 from tfx import v1 as tfx
 from tfx.components.trainer.executor import Executor
 from tfx.dsl.components.base.executor_spec import ExecutorClassSpec
@@ -165,7 +166,11 @@ def test_a_step_without_estimators_has_none_though_others_have(trained):
 
 
 REFUSED = {
-    "no exporter": ("exporters=_exporters()", "exporters=None", "the EvalSpec has none"),
+    "neither exporter nor receiver": (
+        "exporters=_exporters()),\n        'eval_input_receiver_fn': ",
+        "exporters=None),\n        'other': ",
+        "Add 'eval_input_receiver_fn'",
+    ),
     "two exporters": (
         "    return [tf.estimator.FinalExporter('final', receiver)]",
         "    return [tf.estimator.FinalExporter(name, receiver) for name in ('one', 'two')]",
@@ -204,3 +209,48 @@ def test_a_module_that_cannot_be_published_is_refused(case, tmp_path, penguins):
     with Store(sqlite_metadata_connection_config(root / "metadata.db")) as store:
         assert store.artifacts(type_name="Model") == []
     assert not list(root.rglob("checkpoint"))
+
+
+def test_without_an_exporter_the_eval_model_is_published_and_cannot_be_pushed(
+    tmp_path, penguins, capfd
+):
+    example_gen = tfx.components.CsvExampleGen(input_base=penguins)
+    statistics_gen = tfx.components.StatisticsGen(examples=example_gen.outputs["examples"])
+    schema_gen = tfx.components.SchemaGen(statistics=statistics_gen.outputs["statistics"])
+    module = ESTIMATOR.replace("exporters=_exporters()", "exporters=None")
+    trainer = tfx.components.Trainer(
+        module_file=write(tmp_path, "module", module),
+        examples=example_gen.outputs["examples"],
+        schema=schema_gen.outputs["schema"],
+        train_args=tfx.proto.TrainArgs(num_steps=5),
+        eval_args=tfx.proto.EvalArgs(num_steps=1),
+    )
+    evaluator = tfx.components.Evaluator(
+        examples=example_gen.outputs["examples"],
+        model=trainer.outputs["model"],
+        eval_config=tfma.EvalConfig(
+            model_specs=[tfma.ModelSpec(signature_name="eval")],
+            slicing_specs=[tfma.SlicingSpec()],
+        ),
+    )
+    pusher = tfx.components.Pusher(
+        model=trainer.outputs["model"],
+        push_destination=tfx.proto.PushDestination(
+            filesystem=tfx.proto.PushDestination.Filesystem(base_directory=str(tmp_path / "served"))
+        ),
+    )
+    pusher.add_upstream_node(evaluator)
+    root = tmp_path / "root"
+    steps = [example_gen, statistics_gen, schema_gen, trainer, evaluator, pusher]
+    with pytest.raises(StepFailed, match=r"no model for serving in .*FinalExporter") as failed:
+        tfx.orchestration.LocalDagRunner().run(
+            tfx.dsl.Pipeline(pipeline_name="p", pipeline_root=str(root), components=steps)
+        )
+    assert str(failed.value).startswith("Pusher ")
+    assert not (tmp_path / "served").exists()
+    assert "EvalSpec has no exporter" in "".join(capfd.readouterr())
+    with Store(sqlite_metadata_connection_config(root / "metadata.db")) as store:
+        (model,) = store.artifacts(type_name="Model")
+        (evaluation,) = store.artifacts(type_name="ModelEvaluation")
+    assert {path.name for path in Path(model.uri).iterdir()} == {"Format-TFMA"}
+    assert tfma.load_eval_result(evaluation.uri).slicing_metrics
