@@ -37,10 +37,11 @@ def _input_fn(patterns):
     return rows
 
 
-def _estimator(model_dir):
+def _estimator(model_dir, warm_start_from):
     return tf.estimator.LinearClassifier(
         [tf.feature_column.categorical_column_with_hash_bucket('year', 7, tf.int64)],
-        n_classes=3, label_vocabulary=['Adelie', 'Chinstrap', 'Gentoo'], model_dir=model_dir)
+        n_classes=3, label_vocabulary=['Adelie', 'Chinstrap', 'Gentoo'], model_dir=model_dir,
+        warm_start_from=warm_start_from)
 
 
 def _exporters():
@@ -51,7 +52,7 @@ def _exporters():
 def trainer_fn(fn_args, schema):
     assert any(feature.name == 'species' for feature in schema.feature)
     return {
-        'estimator': _estimator(fn_args.serving_model_dir),
+        'estimator': _estimator(fn_args.serving_model_dir, fn_args.warm_start_from),
         'train_spec': tf.estimator.TrainSpec(_input_fn(fn_args.train_files), fn_args.train_steps),
         'eval_spec': tf.estimator.EvalSpec(
             _input_fn(fn_args.eval_files), fn_args.eval_steps, exporters=_exporters()),
