@@ -60,10 +60,15 @@ def test_a_trainer_fn_that_returns_nothing_is_told_what_to_return():
         _Training.of(None)
 
 
-@pytest.mark.parametrize(("names", "shown"), [([], "none"), (["a", "b"], "'a' and 'b'")])
-def test_one_exporter_is_wanted(names, shown):
-    with pytest.raises(ValueError, match=rf"the EvalSpec has {shown}\. Give it one"):
-        training(*(FinalExporter(name=name) for name in names)).check()
+def test_two_exporters_are_refused():
+    with pytest.raises(ValueError, match=r"the EvalSpec has 'a' and 'b'\. Give it one"):
+        training(FinalExporter(name="a"), FinalExporter(name="b")).check()
+
+
+def test_without_an_exporter_the_last_step_matters_only_to_a_cluster():
+    training(max_steps=None).check()
+    with pytest.raises(ValueError, match=r"max_steps, which is None"):
+        training(max_steps=None, role="chief", cluster="any").check()
 
 
 def test_a_final_exporter_needs_to_know_the_last_step():

@@ -168,7 +168,8 @@ def test_what_differs_on_purpose_is_told_and_would_run(check, source, message):
         "from tfx.extensions.google_cloud_ai_platform import constants\nconstants.SERVING_ARGS_KEY",
         "import tensorflow as tf\ntf.keras.layers.Dense, tf.io.gfile.glob, tf.estimator.RunConfig",
         "import tensorflow_transform as tft\ntft.scale_to_z_score, tft.TFTransformOutput('x')",
-        "from tensorflow_transform.tf_metadata import dataset_schema, schema_utils",
+        "import tfx\nfrom tensorflow_transform.tf_metadata import dataset_schema, schema_utils",
+        "import tensorflow_transform as tft\ndef preprocessing_fn(inputs):\n    tft.uniques(1)",
         "from tfx_bsl.public import tfxio\ntfxio.TensorFlowDatasetOptions",
         "from tensorflow.core.example import example_pb2\nexample_pb2.Example()",
         "from tfx.components import Trainer\nTrainer(module_file=FOLDER + 'nope.py')",
@@ -408,3 +409,29 @@ def test_buckets_are_refused_wherever_they_are_named(check):
     first, second = lines(check(pipeline=text), "refused")
     assert first.startswith("refused 2: s3://b/data is not on this machine")
     assert second.startswith("refused 3: gs://b/root is not on this machine")
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("from tensorflow_transform.tf_metadata import dataset_schema", "dataset_schema"),
+        ("import tensorflow_transform.tf_metadata.dataset_schema", "dataset_schema"),
+        ("import tensorflow_transform as tft; tft.string_to_int", "string_to_int"),
+    ],
+)
+def test_a_script_without_tfx_is_told_to_import_it_for_names_that_come_back(check, source, name):
+    record = check(target="script.py", script=source)
+    assert not record["would_run"]
+    (line,) = lines(record, "needs")
+    assert line.startswith("needs 1: tensorflow_transform.")
+    assert line.endswith(f"{name} is there only after tfx: put `import tfx` before this line.")
+
+
+def test_a_name_that_comes_back_is_fine_in_what_a_pipeline_names(check):
+    record = check(
+        target="pipeline.py",
+        pipeline="from tfx.components import Transform\nTransform(module_file='module.py')",
+        module="import features\ndef preprocessing_fn(inputs):\n    return features.make(inputs)",
+        features="import tensorflow_transform as tft\ndef make(x):\n    return tft.uniques(x)",
+    )
+    assert (lines(record), record["would_run"]) == ([], True)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tensorflow_model_analysis as tfma
 from tfx import v1 as tfx
 from tfx.components.trainer.executor import Executor
 from tfx.dsl.components.base.executor_spec import ExecutorClassSpec
@@ -36,10 +37,11 @@ def _input_fn(patterns):
     return rows
 
 
-def _estimator(model_dir):
+def _estimator(model_dir, warm_start_from):
     return tf.estimator.LinearClassifier(
         [tf.feature_column.categorical_column_with_hash_bucket('year', 7, tf.int64)],
-        n_classes=3, label_vocabulary=['Adelie', 'Chinstrap', 'Gentoo'], model_dir=model_dir)
+        n_classes=3, label_vocabulary=['Adelie', 'Chinstrap', 'Gentoo'], model_dir=model_dir,
+        warm_start_from=warm_start_from)
 
 
 def _exporters():
@@ -50,7 +52,7 @@ def _exporters():
 def trainer_fn(fn_args, schema):
     assert any(feature.name == 'species' for feature in schema.feature)
     return {
-        'estimator': _estimator(fn_args.serving_model_dir),
+        'estimator': _estimator(fn_args.serving_model_dir, fn_args.warm_start_from),
         'train_spec': tf.estimator.TrainSpec(_input_fn(fn_args.train_files), fn_args.train_steps),
         'eval_spec': tf.estimator.EvalSpec(
             _input_fn(fn_args.eval_files), fn_args.eval_steps, exporters=_exporters()),
@@ -165,7 +167,11 @@ def test_a_step_without_estimators_has_none_though_others_have(trained):
 
 
 REFUSED = {
-    "no exporter": ("exporters=_exporters()", "exporters=None", "the EvalSpec has none"),
+    "neither exporter nor receiver": (
+        "exporters=_exporters()),\n        'eval_input_receiver_fn': ",
+        "exporters=None),\n        'other': ",
+        "Add 'eval_input_receiver_fn'",
+    ),
     "two exporters": (
         "    return [tf.estimator.FinalExporter('final', receiver)]",
         "    return [tf.estimator.FinalExporter(name, receiver) for name in ('one', 'two')]",
@@ -204,3 +210,48 @@ def test_a_module_that_cannot_be_published_is_refused(case, tmp_path, penguins):
     with Store(sqlite_metadata_connection_config(root / "metadata.db")) as store:
         assert store.artifacts(type_name="Model") == []
     assert not list(root.rglob("checkpoint"))
+
+
+def test_without_an_exporter_the_eval_model_is_published_and_cannot_be_pushed(
+    tmp_path, penguins, capfd
+):
+    example_gen = tfx.components.CsvExampleGen(input_base=penguins)
+    statistics_gen = tfx.components.StatisticsGen(examples=example_gen.outputs["examples"])
+    schema_gen = tfx.components.SchemaGen(statistics=statistics_gen.outputs["statistics"])
+    module = ESTIMATOR.replace("exporters=_exporters()", "exporters=None")
+    trainer = tfx.components.Trainer(
+        module_file=write(tmp_path, "module", module),
+        examples=example_gen.outputs["examples"],
+        schema=schema_gen.outputs["schema"],
+        train_args=tfx.proto.TrainArgs(num_steps=5),
+        eval_args=tfx.proto.EvalArgs(num_steps=1),
+    )
+    evaluator = tfx.components.Evaluator(
+        examples=example_gen.outputs["examples"],
+        model=trainer.outputs["model"],
+        eval_config=tfma.EvalConfig(
+            model_specs=[tfma.ModelSpec(signature_name="eval")],
+            slicing_specs=[tfma.SlicingSpec()],
+        ),
+    )
+    pusher = tfx.components.Pusher(
+        model=trainer.outputs["model"],
+        push_destination=tfx.proto.PushDestination(
+            filesystem=tfx.proto.PushDestination.Filesystem(base_directory=str(tmp_path / "served"))
+        ),
+    )
+    pusher.add_upstream_node(evaluator)
+    root = tmp_path / "root"
+    steps = [example_gen, statistics_gen, schema_gen, trainer, evaluator, pusher]
+    with pytest.raises(StepFailed, match=r"no model for serving in .*FinalExporter") as failed:
+        tfx.orchestration.LocalDagRunner().run(
+            tfx.dsl.Pipeline(pipeline_name="p", pipeline_root=str(root), components=steps)
+        )
+    assert str(failed.value).startswith("Pusher ")
+    assert not (tmp_path / "served").exists()
+    assert "EvalSpec has no exporter" in "".join(capfd.readouterr())
+    with Store(sqlite_metadata_connection_config(root / "metadata.db")) as store:
+        (model,) = store.artifacts(type_name="Model")
+        (evaluation,) = store.artifacts(type_name="ModelEvaluation")
+    assert {path.name for path in Path(model.uri).iterdir()} == {"Format-TFMA"}
+    assert tfma.load_eval_result(evaluation.uri).slicing_metrics

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stoker.data import column_file
 from stoker.data import columns as columns_module
 from stoker.data.column_file import (
     BLOCK_ROWS,
     ColumnFile,
     ColumnWriter,
     DamagedColumns,
+    TooLargeForColumns,
     columns_path,
 )
 from stoker.data.columns import num_examples, read_batches, read_columns
@@ -277,3 +279,15 @@ def test_any_batches_come_back(tmp_path_factory, written):
     parts = [pa.Table.from_batches([one]) for one in written]
     expected = pa.concat_tables(parts, promote_options="default")
     assert str(found.to_pylist()) == str(expected.select(found.column_names).to_pylist())
+
+
+def test_rows_that_are_too_large_are_read_without_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(column_file, "MAX_PENDING_BYTES", 1000)
+    shard = write(tmp_path / "data" / "n.gz", batch(0, 500), with_columns=False)
+    with pytest.raises(TooLargeForColumns), ColumnWriter(shard) as writer:
+        writer.write(batch(0, 500))
+    assert read_columns([shard], str(tmp_path / "cache")) is None
+    found = pa.Table.from_batches(read_batches([shard], str(tmp_path / "cache")))
+    assert found["id"].to_pylist() == [[i] for i in range(500)]
+    assert cached(tmp_path / "cache") == []
+    assert capsys.readouterr() == ("", "")

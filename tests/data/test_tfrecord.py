@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.data.columns import num_examples
-from stoker.data.tfrecord import estimate_records, is_gzip, read_records, write_records
+from stoker.data.tfrecord import (
+    estimate_records,
+    fit_batch_rows,
+    is_gzip,
+    read_records,
+    write_records,
+)
 from stoker.errors import BadData
 
 RECORDS = [b"", b"one", b"x" * 100_000]
@@ -123,3 +129,17 @@ def test_there_is_no_estimate_for_what_is_damaged(tmp_path):
     path = tmp_path / "data"
     path.write_bytes(b"x" * 100)
     assert estimate_records([str(path)]) is None
+
+
+@pytest.mark.parametrize(("size", "rows"), [(10, 4096), (2048, 4096), (2049, 2048), (600_000, 8)])
+def test_fewer_records_are_held_at_once_when_they_are_large(tmp_path, size, rows):
+    path = str(tmp_path / "records.gz")
+    write_records(path, [bytes(size)] * 20)
+    assert fit_batch_rows(path, 4096) == rows
+
+
+@pytest.mark.parametrize("content", [b"", b"no records", b"\x1f\x8b\x08 no gzip at all"])
+def test_of_what_is_damaged_any_number_is_held(tmp_path, content):
+    path = tmp_path / "records.gz"
+    path.write_bytes(content)
+    assert fit_batch_rows(str(path), 4096) == 4096

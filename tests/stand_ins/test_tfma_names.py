@@ -74,6 +74,20 @@ def test_parts_that_notebooks_name_are_there(run_python):
     assert run_python(program) == "all are there\n"
 
 
+@pytest.mark.slow
+def test_modules_are_reached_through_their_packages(run_python):
+    program = """
+        import tensorflow_model_analysis as tfma
+
+        tfma.view.view_types.EvalResult, tfma.view.widget_view.render_plot
+        tfma.view.render_slicing_metrics, tfma.view.MetricsTable
+        tfma.slicer.slicer_lib.SingleSliceSpec, tfma.slicer.SingleSliceSpec
+        tfma.proto.config_pb2.EvalConfig, tfma.api.model_eval_lib, tfma.api.types
+        print("all are there")
+    """
+    assert run_python(program) == "all are there\n"
+
+
 def test_a_configuration_can_be_written_without_tfma():
     provide_tfma()
     tfma = import_tfma()

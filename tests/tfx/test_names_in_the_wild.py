@@ -58,7 +58,8 @@ def test_stoker_check_says_in_one_line_what_to_do_about_each(tmp_path, monkeypat
     for line in LINES:
         top = line.partition(".")[0]
         source = Path("pipeline.py")
-        source.write_text(line if " " in line else f"import {top}\n{line}")
+        text = line if " " in line else f"import {top}\n{line}"
+        source.write_text(f"import tfx\n{text}")  # as a pipeline does
         (one,) = collect_sources(str(source), str(tmp_path))
         refused = [finding for finding in check_source(one) if finding.blocks]
         assert len(refused) == is_missing(line), line

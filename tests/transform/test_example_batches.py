@@ -2,6 +2,8 @@
 """How Transform reads examples: in shares, in samples, and what is damaged by its place."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -92,3 +94,65 @@ def test_columns_give_the_batches_that_records_give(tmp_path):
     shutil.rmtree(tmp_path / "columns")
     assert by_columns == read()
     assert [batch.num_rows for batch in by_columns[1]] == [4096, 4096]
+
+
+_WIDE_ROWS = """
+import resource, sys
+import numpy as np
+import pyarrow as pa
+from google.protobuf import text_format
+from tensorflow_metadata.proto.v0 import schema_pb2
+import tensorflow
+from stoker.transform.example_batches import read_share, write_share
+
+WIDTH, NUM_ROWS = 150_000, 2048  # an image of 224 by 224 as floats; 1.2 GB of them
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+def batches():
+    for _ in range(0, NUM_ROWS, 8):
+        ends = pa.array(np.arange(9) * WIDTH, pa.int64())
+        values = pa.array(np.zeros(8 * WIDTH, np.float32))
+        yield pa.record_batch({"x": pa.LargeListArray.from_arrays(ends, values)})
+
+before = peak()
+write_share(sys.argv[1], 0, 1, batches())
+written = peak()
+schema = text_format.Parse('feature { name: "x" type: FLOAT }', schema_pb2.Schema())
+sizes = [batch.num_rows for batch in read_share([sys.argv[1]], schema, 0, 1)]
+print(max(sizes), sum(sizes), written - before, peak() - before)
+"""
+
+
+def test_rows_as_large_as_images_take_little_memory(tmp_path):
+    folder = str(tmp_path / "Split-a")
+    command = [sys.executable, "-c", _WIDE_ROWS, folder]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    most, total, written_mb, read_mb = map(int, out.splitlines()[-1].split())
+    assert (most, total) == (8, 2048)
+    assert written_mb < 600
+    assert read_mb < 900
+    assert not list(tmp_path.rglob("*.arrow"))
+
+
+def test_large_rows_come_in_the_same_small_batches_with_columns_and_without(tmp_path):
+    rows = pa.array([[i] * 5000 for i in range(300)], pa.large_list(pa.float32()))
+    write_share(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch({"x": rows})]))
+    schema = text_format.Parse('feature { name: "x" type: FLOAT }', schema_pb2.Schema())
+
+    def read():
+        return list(read_share([str(tmp_path / "Split-a")], schema, 0, 1))
+
+    by_columns = read()
+    shutil.rmtree(tmp_path / "columns")
+    assert by_columns == read()
+    assert [batch.num_rows for batch in by_columns] == [256, 44]
+
+
+def test_a_sample_of_large_rows_has_fewer(tmp_path):
+    rows = pa.array([[i] * 5000 for i in range(1024)], pa.large_list(pa.float32()))
+    write_share(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch({"x": rows})]))
+    schema = text_format.Parse('feature { name: "x" type: FLOAT }', schema_pb2.Schema())
+    batches = read_sample([str(tmp_path / "Split-a")], schema, 8192)
+    assert [batch["x"][0].as_py()[0] for batch in batches] == [0.0, 512.0]

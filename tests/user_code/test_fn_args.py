@@ -18,7 +18,7 @@ from stoker.dsl import Pipeline
 from stoker.dsl.proto.trainer_pb2 import EvalArgs, TrainArgs
 from stoker.runner import LocalDagRunner
 from stoker.statistics.data_schema import write_schema
-from stoker.user_code.fn_args import get_common_fn_args
+from stoker.user_code.fn_args import FnArgs, get_common_fn_args
 
 MODULE = """
     import json
@@ -101,3 +101,8 @@ def test_examples_from_elsewhere_get_columns_in_the_pipelines_own_folder(tmp_pat
     kept = os.listdir(root / ".stoker" / "columns")
     assert [name.endswith(".arrow") for name in kept] == [True]
     assert sorted(os.listdir(elsewhere)) == ["Split-eval", "Split-train"]
+
+
+def test_a_base_model_has_its_oldest_name_too():
+    assert FnArgs(base_model="/a/model").warm_start_from == "/a/model"
+    assert FnArgs().warm_start_from is None

@@ -38,6 +38,12 @@ _WANTED = {
     "labels=…, receiver_tensors={'examples': …})",
 }
 
+_NOTHING_TO_SERVE = (
+    "There will be no model for serving, only the EvalSavedModel: EvalSpec has no exporter. For "
+    "one, EvalSpec(exporters=[tf.estimator.FinalExporter('name', serving_input_receiver_fn)], …); "
+    "tf.estimator.LatestExporter does too."
+)
+
 
 def train_estimator(
     trainer_fn: Callable[..., Any], fn_args: FnArgs, read_schema: Callable[[str], Any]
@@ -57,6 +63,8 @@ def train_estimator(
     with keep_ready(str(own_args.serving_model_dir)):
         training = _Training.of(trainer_fn(own_args, read_schema(fn_args.schema_path)))
         training.check()
+        if not training.eval_spec.exporters and training.estimator.config.is_chief:
+            say(_NOTHING_TO_SERVE)
         training.run(mark=os.path.join(run_dir, _LAST_EXPORT_DONE))
     if not training.estimator.config.is_chief:
         say(f"This is the {training.role}: the chief writes the model.")
@@ -66,7 +74,8 @@ def train_estimator(
         export_dir_base=str(own_args.eval_model_dir),
         eval_input_receiver_fn=training.eval_input_receiver_fn,
     )
-    copy_dir(training.find_export(), str(fn_args.serving_model_dir))
+    if training.eval_spec.exporters:
+        copy_dir(training.find_export(), str(fn_args.serving_model_dir))
     copy_dir(eval_model, str(fn_args.eval_model_dir))
 
 
@@ -102,16 +111,16 @@ class _Training:
         return bool(self.estimator.config.cluster_spec) and self.role != "master"
 
     def check(self) -> None:
-        """Refuse, before hours of training, what cannot end in one exported model."""
+        """Refuse, before hours of training, what cannot end in one exported model, or in none."""
         exporters = [exporter.name for exporter in self.eval_spec.exporters]
-        if len(exporters) != 1:
+        if len(exporters) > 1:
             raise ValueError(
                 "The Trainer publishes what one exporter writes, and the EvalSpec has "
-                f"{' and '.join(map(repr, exporters)) or 'none'}. Give it one: EvalSpec(exporters="
+                f"{' and '.join(map(repr, exporters))}. Give it one: EvalSpec(exporters="
                 "[tf.estimator.FinalExporter('name', serving_input_receiver_fn)], …)."
             )
-        ends_itself = type(self.eval_spec.exporters[0]).__name__ != "FinalExporter"
-        if self.train_spec.max_steps is None and (self.in_cluster or not ends_itself):
+        kinds = [type(exporter).__name__ for exporter in self.eval_spec.exporters]
+        if self.train_spec.max_steps is None and (self.in_cluster or "FinalExporter" in kinds):
             raise ValueError(
                 "The last export is the one after the last of TrainSpec's max_steps, which is "
                 "None. Give the Trainer train_args=TrainArgs(num_steps=…), and "
@@ -120,8 +129,8 @@ class _Training:
 
     def run(self, mark: str) -> None:
         """Train and evaluate; with an evaluator elsewhere, until `mark` says that it exported."""
-        (exporter,) = self.eval_spec.exporters
-        eval_spec = self.eval_spec._replace(exporters=(_MarkingExporter(exporter, mark),))
+        exporters = tuple(_MarkingExporter(one, mark) for one in self.eval_spec.exporters)
+        eval_spec = self.eval_spec._replace(exporters=exporters)
         try:
             while not self._train_and_evaluate(eval_spec):
                 say("The chief has deleted the checkpoint being evaluated: on to the newest.")
@@ -129,7 +138,7 @@ class _Training:
             if _is_from_warm_start(error):
                 raise _explain_other_shape(error) from error
             raise
-        if self.role == "chief":
+        if self.role == "chief" and exporters:
             limit = eval_spec.start_delay_secs + eval_spec.throttle_secs + _PATIENCE_SECONDS
             _wait_for(mark, limit)
         if self.estimator.config.is_chief and os.path.exists(mark):

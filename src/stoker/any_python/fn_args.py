@@ -49,3 +49,8 @@ class FnArgs:
     """The number of examples by split, where statistics are given."""
     checkpoint_dir: str | None = None
     """The same directory whenever the same work is tried again; gone when it is published."""
+
+    @property
+    def warm_start_from(self) -> str | None:
+        """The oldest name of `base_model`."""
+        return self.base_model

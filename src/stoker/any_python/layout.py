@@ -59,6 +59,11 @@ def serving_model_path(output_uri: str, is_old_artifact: bool = False) -> str:  
             return _only_below(exporter, what="exported model")
         if os.path.isdir(folder):
             return folder
+    if os.path.isdir(os.path.join(output_uri, EVAL_MODEL_DIR)):
+        raise ValueError(
+            f"There is no model for serving in {output_uri}, only the EvalSavedModel. Let the "
+            "Trainer export one: EvalSpec(exporters=[tf.estimator.FinalExporter(…)], …)."
+        )
     return output_uri
 
 

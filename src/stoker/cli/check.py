@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from stoker.cli.checking.findings import Finding, State, check_source
+from stoker.cli.checking.findings import USER_FUNCTIONS, Finding, State, check_source
 from stoker.cli.checking.sources import Source, collect_sources
 from stoker.cli.options import json_option
 from stoker.cli.printing import print_answer
@@ -16,8 +16,6 @@ from stoker.task import ProcessNeeds
 from stoker.user_code.imports import scan
 from stoker.user_code.keras_choice import choose_keras, users_environ
 from stoker.views.table import Table
-
-_USER_FUNCTIONS = {"run_fn", "trainer_fn", "tuner_fn", "preprocessing_fn"}
 
 
 @click.command()
@@ -69,7 +67,7 @@ def check(path: str, as_json: bool) -> int:
 def _has_user_function(source: Source) -> bool:
     tree = scan(source.path, source.import_paths).trees.get(source.path)
     return tree is not None and any(
-        isinstance(node, ast.FunctionDef) and node.name in _USER_FUNCTIONS for node in tree.body
+        isinstance(node, ast.FunctionDef) and node.name in USER_FUNCTIONS for node in tree.body
     )
 
 

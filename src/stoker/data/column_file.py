@@ -29,12 +29,19 @@ from stoker.storage.files import make_scratch_dir
 BLOCK_ROWS = 1 << 14
 """Rows of a block: large enough to be read at the memory's speed, small enough to stay in it."""
 
+MAX_PENDING_BYTES = 256 << 20
+"""What is held in memory until a block is full: rows of 16 kB fit, images as floats do not."""
+
 _CHECKSUM, _SHARD = b"crc32c", b"shard"
 _READ_BYTES = 1 << 20
 
 
 class DamagedColumns(Exception):
     """A file of columns is not what was written, or not of this shard; TFRecords are the truth."""
+
+
+class TooLargeForColumns(Exception):
+    """A block of such rows would need too much memory; TFRecords are read without columns too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +90,10 @@ class ColumnWriter:
     Batches may be of any size, and may lack columns, or not know their types yet.
     """
 
-    def __init__(self, shard: str, path: str | None = None) -> None:
+    def __init__(self, shard: str, path: str | None = None, *, whatever_size: bool = False) -> None:
         self._shard = shard
         self._path = path or columns_path(shard)
+        self._whatever_size = whatever_size
         self._schema = pa.schema([])
         self._pending: list[pa.RecordBatch] = []
         self._num_pending = 0
@@ -110,8 +118,11 @@ class ColumnWriter:
                     part.close()
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append the rows of a batch."""
+        """Append the rows of a batch; raises TooLargeForColumns."""
         self._pending.append(batch)
+        pending_bytes = sum(one.nbytes for one in self._pending)
+        if pending_bytes > MAX_PENDING_BYTES and not self._whatever_size:
+            raise TooLargeForColumns(self._path)
         self._num_pending += batch.num_rows
         while self._num_pending >= BLOCK_ROWS:
             self._write_block(BLOCK_ROWS)

@@ -29,15 +29,17 @@ from stoker.data.column_file import (
     ColumnFile,
     ColumnWriter,
     DamagedColumns,
+    TooLargeForColumns,
     columns_path,
     conform,
     union,
 )
 from stoker.data.decode import decode
 from stoker.data.input_files import matching_files
-from stoker.data.tfrecord import read_records
+from stoker.data.tfrecord import fit_batch_rows, read_records
 
 _Read = TypeVar("_Read")
+_BATCH_ROWS = 4096
 _ROOM_TO_LEAVE = 1 << 30
 """Bytes that stay free on the disk of the cache."""
 
@@ -97,13 +99,15 @@ class Columns:
     def _rebuild(self, shard: int, damage: DamagedColumns) -> None:
         say(f"{damage}. It is rebuilt from {self.shards[shard]}.", error=True)
         if self._cache_dir:
-            self.files[shard] = _decode_shard(self.shards[shard], self._cache_dir)
+            self.files[shard] = _decode_shard(
+                self.shards[shard], self._cache_dir, whatever_size=True
+            )
             return
         with tempfile.TemporaryDirectory(
             prefix="stoker-columns-", ignore_cleanup_errors=True
         ) as folder:
             # A file that is mapped lives on when its name is gone; on FUSE, under a hidden one.
-            self.files[shard] = _decode_shard(self.shards[shard], folder)
+            self.files[shard] = _decode_shard(self.shards[shard], folder, whatever_size=True)
 
 
 def read_columns(
@@ -121,6 +125,8 @@ def read_columns(
                 file = _decode_shard(shard, cache_dir)
             except _NoRoom as error:
                 say(error, error=True)
+            except TooLargeForColumns:
+                return None
         if file is None:
             return None
         files.append(file)
@@ -170,10 +176,10 @@ def _cached_path(shard: str, cache_dir: str) -> str:
     return os.path.join(cache_dir, f"{digest[:32]}.arrow")
 
 
-def _decode_shard(shard: str, cache_dir: str) -> ColumnFile:
+def _decode_shard(shard: str, cache_dir: str, *, whatever_size: bool = False) -> ColumnFile:
     path = _cached_path(shard, cache_dir)
     try:
-        with ColumnWriter(shard, path) as writer:
+        with ColumnWriter(shard, path, whatever_size=whatever_size) as writer:
             for batch in _decode_records(shard):
                 writer.write(batch)
                 if shutil.disk_usage(cache_dir).free < _ROOM_TO_LEAVE:
@@ -184,7 +190,8 @@ def _decode_shard(shard: str, cache_dir: str) -> ColumnFile:
 
 
 def _decode_records(shard: str) -> Iterator[pa.RecordBatch]:
-    return decode(read_records(shard), path=shard)
+    batch_rows = fit_batch_rows(shard, _BATCH_ROWS)
+    return decode(read_records(shard), batch_rows=batch_rows, path=shard)
 
 
 def _num_records(shard: str) -> int:

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from isal import isal_zlib
 
 from stoker.any_python.forking import num_cpus
-from stoker.data.column_file import ColumnWriter, columns_path
+from stoker.data.column_file import ColumnWriter, TooLargeForColumns, columns_path
 from stoker.data.encode import contents, each
 from stoker.data.tfrecord import checksums, header_of
 from stoker.errors import BadData
@@ -245,7 +245,8 @@ class ShardWriter:
             self._columns = ColumnWriter(self._path).__enter__()
         try:
             self._columns.write(columns)
-        except BadData:  # a feature changes its type, which records may do
+        # A feature changes its type, which records may do.
+        except (BadData, TooLargeForColumns):
             self._give_up_columns()
 
     def _give_up_columns(self) -> None:

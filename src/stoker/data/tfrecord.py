@@ -4,6 +4,7 @@
 A record is framed as: its length (8 bytes), the length's checksum (4), its bytes, their checksum.
 """
 
+import contextlib
 import functools
 import io
 import itertools
@@ -23,6 +24,8 @@ _CHECKSUM = struct.Struct("<I")
 _HEADER_BYTES = _LENGTH.size + _CHECKSUM.size
 _GZIP = b"\x1f\x8b"
 _BLOCK_BYTES = 4 << 20
+_BATCH_BYTES = 8 << 20
+_NUM_MEASURED = 16
 _UNREADABLE: Any = (EOFError, igzip.BadGzipFile, isal_zlib.error)
 
 
@@ -77,6 +80,29 @@ def read_record_blocks(path: str) -> Iterator[list[bytes]]:
             offset, rest = offset + size, rest[size:]
         if rest:
             raise _damage(path, offset, "the file ends in the middle of a record")
+
+
+def fit_batch_rows(path: str, most: int) -> int:
+    """How many records of a file to hold at once: `most`, halved until they fit in some megabytes.
+
+    The first records are taken for all. What Transform makes of an image may be 30 times its size.
+    """
+    sizes = list(itertools.islice(_record_sizes(path), _NUM_MEASURED))
+    rows = most
+    while rows > 1 and rows * sum(sizes) > _BATCH_BYTES * len(sizes):
+        rows //= 2
+    return rows
+
+
+def _record_sizes(path: str) -> Iterator[int]:
+    """The length of each record, up to what is damaged: who reads the file will say so."""
+    with contextlib.suppress(BadData), open(path, "rb") as file, _decompress(file) as stream:
+        while len(header := _read(stream, _HEADER_BYTES, path, 0)) == _HEADER_BYTES:
+            (length,) = _LENGTH.unpack_from(header)
+            if header != header_of(length):
+                return
+            yield length
+            _read(stream, length + _CHECKSUM.size, path, 0)
 
 
 def estimate_records(files: Sequence[str]) -> int | None:

@@ -30,7 +30,10 @@ _TENSORS = Mapping[str, Mapping[str, Any]]
 
 def log_model(experiment: str, run: str, name: str, output: Mapping[str, Any]) -> None:
     """Log the SavedModel of a Model that an event describes, if it has one."""
-    folder = serving_model_path(output["uri"])
+    try:
+        folder = serving_model_path(output["uri"])
+    except ValueError:  # an EvalSavedModel, and nothing to serve
+        return
     if not os.path.isfile(os.path.join(folder, "saved_model.pb")):
         return
     tags, signatures = _find_signatures(folder, output["properties"].get("signatures"))

@@ -7,9 +7,10 @@ are the same then, only faster.
 
 import collections
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,20 +25,22 @@ from stoker.data.encode import encode
 from stoker.data.input_files import matching_files
 from stoker.data.row_batches import has_types
 from stoker.data.shards import Block, ShardWriter, pack
-from stoker.data.tfrecord import is_gzip, read_records
+from stoker.data.tfrecord import fit_batch_rows, is_gzip, read_records
 
-_BATCH_ROWS = 4096
+_MOST_BATCH_ROWS = 4096
 _BUFFER_BYTES = 8 << 20
 _PREFIX = "transformed_examples"
+_One = TypeVar("_One")
 
-assert BLOCK_ROWS % _BATCH_ROWS == 0, "a batch of columns lies in one block"
+assert BLOCK_ROWS % _MOST_BATCH_ROWS == 0, "a batch of columns lies in one block"
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """Some examples of a file that are not decoded before they are asked for."""
 
-    num_rows: int
+    num_small_rows: int
+    """How many rows it has, or as many as would take this much memory if they were small."""
     decode_batch: Callable[[], pa.RecordBatch]
 
 
@@ -67,15 +70,21 @@ def read_sample(
     folders: Sequence[str], schema: schema_pb2.Schema, max_rows: int
 ) -> list[pa.RecordBatch]:
     """All batches, or so many of them, evenly spread, that there are no more than `max_rows`."""
-    kept: list[_Batch] = []
-    every = 1
     batches = (batch for path in _files(folders) for batch in _batches(path, schema))
-    for number, batch in enumerate(batches):
-        if number % every == 0:
-            kept.append(batch)
-        while sum(batch.num_rows for batch in kept) > max_rows and len(kept) > 1:
-            kept, every = kept[::2], every * 2
+    kept = keep_spread(batches, lambda batch: batch.num_small_rows, max_rows)
     return [batch.decode_batch() for batch in kept]
+
+
+def keep_spread(many: Iterable[_One], size: Callable[[_One], int], most: int) -> list[_One]:
+    """All, or so many of them, evenly spread, that their sizes add up to no more than `most`."""
+    kept: list[_One] = []
+    every = 1
+    for number, one in enumerate(many):
+        if number % every == 0:
+            kept.append(one)
+        while sum(map(size, kept)) > most and len(kept) > 1:
+            kept, every = kept[::2], every * 2
+    return kept
 
 
 def write_share(
@@ -99,28 +108,34 @@ def _batches(
     """A share of the batches of a file, from its columns or else from its records."""
     wanted = ExamplesToRecordBatchDecoder(schema.SerializeToString()).ArrowSchema()
     columns = read_columns([path], decode_missing=False)
+    batch_rows = fit_batch_rows(path, _MOST_BATCH_ROWS)
+    growth = _MOST_BATCH_ROWS // batch_rows
     if columns is None or not has_types(columns, wanted):
         # Records of other types than the schema's complain when they are decoded.
-        for records in _records(path, share, num_shares):
-            yield _Batch(len(records), partial(next, decode(records, schema, path=path)))
+        for records in _records(path, batch_rows, share, num_shares):
+            size = len(records) * growth
+            yield _Batch(size, partial(next, decode(records, schema, path=path)))
         return
-    for start in range(share * _BATCH_ROWS, columns.num_rows, num_shares * _BATCH_ROWS):
-        num_rows = min(_BATCH_ROWS, columns.num_rows - start)
-        yield _Batch(num_rows, partial(_slice_columns, columns, start, wanted))
+    for start in range(share * batch_rows, columns.num_rows, num_shares * batch_rows):
+        num_rows = min(batch_rows, columns.num_rows - start)
+        read = partial(_slice_columns, columns, start, batch_rows, wanted)
+        yield _Batch(num_rows * growth, read)
 
 
-def _slice_columns(columns: Columns, start: int, wanted: pa.Schema) -> pa.RecordBatch:
+def _slice_columns(
+    columns: Columns, start: int, batch_rows: int, wanted: pa.Schema
+) -> pa.RecordBatch:
     block = columns.block(start // BLOCK_ROWS)
-    return conform(block.slice(start % BLOCK_ROWS, _BATCH_ROWS), wanted)
+    return conform(block.slice(start % BLOCK_ROWS, batch_rows), wanted)
 
 
-def _records(path: str, share: int, num_shares: int) -> Iterator[np.ndarray]:
+def _records(path: str, batch_rows: int, share: int, num_shares: int) -> Iterator[np.ndarray]:
     """Serialized examples; read by TensorFlow, which is faster than we are."""
     import tensorflow as tf
 
     files = tf.data.TFRecordDataset(path, "GZIP" if is_gzip(path) else "", _BUFFER_BYTES)
     try:
-        yield from files.batch(_BATCH_ROWS).shard(num_shares, share).as_numpy_iterator()
+        yield from files.batch(batch_rows).shard(num_shares, share).as_numpy_iterator()
     except tf.errors.DataLossError:
         collections.deque(read_records(path), maxlen=0)  # raises an error that names the place
         raise

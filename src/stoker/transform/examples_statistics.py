@@ -16,10 +16,12 @@ from stoker.statistics.anomalies import ANOMALIES_FILE, add_findings, write_anom
 from stoker.statistics.compute import STATISTICS_FILE, write_statistics
 from stoker.statistics.data_schema import SCHEMA_FILE, write_schema
 from stoker.statistics.expectations import Finding, check_interval
-from stoker.transform.example_batches import read_sample
+from stoker.transform.example_batches import keep_spread, read_sample
 from stoker.transform.job import TransformJob
 
 MAX_ROWS = 100_000
+_MAX_BYTES = 1 << 30
+"""What transformed examples may take: images do not fit by the hundred thousand."""
 
 
 class StatsType(enum.Enum):
@@ -42,7 +44,8 @@ def write_all_statistics(job: TransformJob) -> None:
     _write(job, StatsType.PRE_TRANSFORM, job.schema, before)
     every_folder = [folder for many in job.transformed.values() for folder in many]
     raw = read_sample(every_folder, job.schema, MAX_ROWS)
-    after = list(apply_graph(job.transform_graph_dir, raw, schema=job.schema))
+    transformed = apply_graph(job.transform_graph_dir, raw, schema=job.schema)
+    after = keep_spread(transformed, lambda batch: batch.nbytes, _MAX_BYTES)
     schema = TFTransformOutput(job.transform_graph_dir).transformed_metadata.schema
     _write(job, StatsType.POST_TRANSFORM, schema, after)
     table = pa.Table.from_batches(after) if after else pa.table({})

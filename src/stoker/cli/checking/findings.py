@@ -74,6 +74,7 @@ DIFFERENCES = {
 }
 """What does something else than in TFX, on purpose, by its last name."""
 
+USER_FUNCTIONS = frozenset({"run_fn", "trainer_fn", "tuner_fn", "preprocessing_fn"})
 _INSTALLED_OVER_OURS = frozenset({"ml-pipelines-sdk", "tfx"})
 _PINNED_HERE = frozenset(
     {"keras", "protobuf", "tensorflow", "tensorflow-cpu", "tensorflow-transform", "tfx-bsl"}
@@ -136,7 +137,11 @@ class _Checker:
         self._names = Names()
         self._paths = KnownPaths(tree, source.path)
         self._steps = StepReader(tree, source, self._paths)
+        self._is_module = any(
+            isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
+        )
         self._installs = self._read_installs()
+        self._given_back: list[tuple[str, int, _Reach]] = []
 
     def read(self, tree: ast.Module) -> None:
         """Look at every line that can be reached."""
@@ -155,6 +160,15 @@ class _Checker:
                     self._names.assign(node.targets[0].id, node.value)
         for line, reason in self._source.notebook.broken if self._source.notebook else ():
             self._add(State.REFUSED, line, reason)
+        if self._is_program_without_tfx():
+            for name, line, reach in self._given_back:
+                message = f"{name} is there only after tfx: put `import tfx` before this line."
+                self._add(State.NEEDS, line, message, reach)
+
+    def _is_program_without_tfx(self) -> bool:
+        """Whether Python alone would run the text, and none of our own code with it."""
+        has_tfx = any(name.partition(".")[0] == "tfx" for name in self._names.used)
+        return not (has_tfx or self._source.is_reached or self._source.reaches or self._is_module)
 
     def describe_names(self) -> Iterator[Finding]:
         """What is found of each package of the family."""
@@ -265,8 +279,11 @@ class _Checker:
     @contextlib.contextmanager
     def _noting(self, line: int, reach: _Reach) -> Iterator[None]:
         """Note what is missing, unless the code goes on without it."""
+        self._names.given_back.clear()
         try:
             yield
+            if reach is not _Reach.CAUGHT:
+                self._given_back += [(name, line, reach) for name in self._names.given_back]
         except Missing as missing:
             if reach is not _Reach.CAUGHT:
                 # What names a command to have it by, can be had.

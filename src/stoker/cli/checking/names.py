@@ -32,7 +32,7 @@ _GIVEN_BACK = (
     "tensorflow_transform.tf_metadata.dataset_schema",
     *(f"tensorflow_transform.{name}" for name in RENAMED),
 )
-"""What newer versions lack, and Stoker adds."""
+"""What newer versions lack, and Stoker adds: in its workers, and where tfx is imported."""
 _TENSORFLOW_1 = "tensorflow._api.v2.compat.v1"
 
 
@@ -53,6 +53,8 @@ class Names:
     def __init__(self) -> None:
         self.used: set[str] = set()
         """The names of the family that were found."""
+        self.given_back: list[str] = []
+        """Those of them that are only there because Stoker adds them."""
         self.hidden: frozenset[str] = frozenset()
         """Names that mean something else just now: a function's own."""
         self._bound: dict[str, Any] = {}
@@ -61,6 +63,7 @@ class Names:
         """Remember what an import binds; raises Missing."""
         if isinstance(statement, ast.ImportFrom):
             module = statement.module or ""
+            self._note_given_back(module)
             if statement.level or not is_family(module):
                 self._bound.pop(alias.asname or alias.name, None)
             elif alias.name == "*":
@@ -70,6 +73,7 @@ class Names:
                     _find_module(module), alias.name
                 )
         elif is_family(alias.name):
+            self._note_given_back(alias.name)
             found = _find_module(alias.name)
             self.used.add(alias.name)
             top = alias.name.partition(".")[0]
@@ -118,7 +122,12 @@ class Names:
         found = _find_member(owner, name)
         module = owner.name if isinstance(owner, ReadModule) else owner.__name__
         self.used.add(f"{module}.{name}")
+        self._note_given_back(f"{module}.{name}")
         return found
+
+    def _note_given_back(self, name: str) -> None:
+        if _is_below(name, _GIVEN_BACK):
+            self.given_back.append(name)
 
 
 def is_family(module: str) -> bool:

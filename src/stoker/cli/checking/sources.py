@@ -4,7 +4,7 @@
 import ast
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stoker.cli.checking.notebooks import Notebook, WrittenFile, read_notebook
 from stoker.cli.checking.paths import KnownPaths
@@ -27,6 +27,8 @@ class Source:
     import_paths: tuple[str, ...] = ()
     reaches: tuple[str, ...] = ()
     """The files that it imports or names."""
+    is_reached: bool = False
+    """Whether another one imports or names it."""
 
     def locate(self, line: int) -> tuple[int | None, int]:
         """The cell that a line is in, and its number there."""
@@ -49,7 +51,8 @@ def collect_sources(target: str, scratch: str) -> list[Source]:
     collector.import_paths += [place for path in files for place in _list_added_places(path)]
     for path in files:
         collector.add(path)
-    return list(collector.found.values())
+    reached = {path for source in collector.found.values() for path in source.reaches}
+    return [replace(source, is_reached=path in reached) for path, source in collector.found.items()]
 
 
 def _list_files(folder: str) -> Iterator[str]:

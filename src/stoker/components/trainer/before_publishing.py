@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
 _NOT_LOADED = "It was not loaded: there is no SavedModel among its files."
+_NOT_SERVED = "There is no model for serving, only the EvalSavedModel."
 _PARTS = {"assets", "assets.extra", "variables"}
 
 
@@ -50,8 +51,8 @@ class ModelCheck(dsl.BaseExecutor):
         _refuse_nothing(model.uri)
         serving = _find_saved_models(serving_model_dir(model.uri))
         evaluation = _find_saved_models(eval_model_dir(model.uri))
-        notes, left_open = ([], []) if serving else ([_NOT_LOADED], [_NOT_LOADED])
-        unproven = [*left_open]
+        left_open = [] if serving else [_NOT_SERVED if evaluation else _NOT_LOADED]
+        notes, unproven = [*left_open], [*left_open]
         signatures: dict[str, Any] = {}
         rows_file = os.path.join(self._get_tmp_dir(), ROWS_FILE)
         for checked in _check(

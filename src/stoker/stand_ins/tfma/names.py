@@ -33,6 +33,14 @@ HOMES = {
 }
 """Names of TFMA, and the module that each is."""
 
+_PARTS = {
+    "api": ("dataframe", "model_eval_lib", "types"),
+    "proto": ("config_pb2", "metrics_for_slice_pb2", "validation_result_pb2"),
+    "slicer": ("slicer", "slicer_lib"),
+    "view": ("view_types", "widget_view"),
+}
+"""Packages of the stand-in, and the modules that user code reaches through them."""
+
 MEMBERS = {
     "stoker.stand_ins.tfma.results": (
         *("EvalResult", "EvalResults", "load_eval_result", "load_eval_results", "load_metrics"),
@@ -76,9 +84,13 @@ def provide_tfma() -> None:
 
 def find_name(name: str) -> Any:
     """The `__getattr__` of TFMA: what it lacks, and we have."""
+    installed = tfma_is_installed()
+    if name in _PARTS and not installed:
+        for part in _PARTS[name]:
+            importlib.import_module(f"{_TFMA}.{name}.{part}")
+        return importlib.import_module(f"{_TFMA}.{name}")
     if name in HOMES:
         return importlib.import_module(HOMES[name])
-    installed = tfma_is_installed()
     # Messages of a configuration: TFMA's own classes where it is installed, and else Stoker's.
     home = f"{_TFMA}.proto.config_pb2" if installed else "stoker.dsl.proto.eval_config_pb2"
     if name == "config":
