@@ -6,6 +6,7 @@ import math
 import os
 
 from stoker.any_python.layout import METRICS_FILE
+from stoker.any_python.lines import escape_controls
 from stoker.artifacts import Artifact, ModelEvaluation, ModelRun
 from stoker.errors import StokerError
 from stoker.storage import metrics_file
@@ -23,7 +24,8 @@ def read_last_metrics(artifact: Artifact) -> dict[str, float]:
             found = metrics_file.read_last_metrics(os.path.join(artifact.uri, METRICS_FILE))
         elif isinstance(artifact, ModelEvaluation):
             found = _read_evaluation(artifact.uri)
-    return {name: value for name, value in found.items() if math.isfinite(value)}
+    # What a user's code calls a metric may hold what no store and no terminal takes.
+    return {escape_controls(name): value for name, value in found.items() if math.isfinite(value)}
 
 
 def _read_evaluation(folder: str) -> dict[str, float]:
