@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 
 import note_pipeline
+import pytest
+
+pytestmark = pytest.mark.slow  # to fill a store with 20,000 executions takes ten seconds
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "cached_run.py"
 
