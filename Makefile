@@ -35,6 +35,7 @@ docs: $(INSTALLED)  ## the pages as a site, in out/site; a link that leads nowhe
 bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/cached_run.py
+	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/watching.py
 	$(BIN)/python benchmarks/transform.py
 	$(BIN)/python benchmarks/data.py
@@ -44,11 +45,14 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/workers.py
 	$(BIN)/python benchmarks/resume.py
 	$(BIN)/python benchmarks/ui.py
+	$(BIN)/python benchmarks/bucket.py
 
 soak: bytecode  ## 1,000 kills of whole pipelines, 500 sequences of edits; goes on where it stopped
 	cd tests/soak && $(CURDIR)/$(BIN)/python -m kill_matrix --kills 1000 --seed 15 --folder $(SOAK)
 	STOKER_SEQUENCES=500 $(BIN)/python -m pytest -n 2 tests/soak/test_from_nothing.py
+	$(BIN)/python tests/soak/random_steps.py --trials 100 --seed 20
 	STOKER_KILLS=10 $(BIN)/python -m pytest tests/launchers
+	STOKER_KILLS=200 $(BIN)/python -m pytest -s tests/runner/test_bucket_kills.py
 	STOKER_RANDOM_CASES=10 $(BIN)/python -m pytest tests/transform/test_engine_cases.py
 
 soak-cut: bytecode  ## as many of these kills as five minutes allow

@@ -7,15 +7,15 @@ import sys
 from typing import Any
 
 
-def with_each_keras(script: str) -> None:
-    """Run a script in a process for each Keras, whose version it is given."""
+def with_each_keras(script: str, *options: str) -> None:
+    """Run a script in a process for each Keras, whose version it is given before other options."""
     for keras in (2, 3):
         environ = {
             **os.environ,
             "TF_USE_LEGACY_KERAS": "1" if keras == 2 else "0",
             "TF_CPP_MIN_LOG_LEVEL": "3",
         }
-        command = [sys.executable, script, str(keras)]
+        command = [sys.executable, script, str(keras), *options]
         subprocess.run(command, check=True, env=environ, stderr=subprocess.DEVNULL)
 
 

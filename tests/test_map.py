@@ -38,7 +38,8 @@ def test_the_map_has_every_room_in_its_layer():
 
 
 def test_there_are_at_most_24_doors_and_12_layers():
-    doors = {path.name for path in SOURCE.iterdir()} - {"__pycache__", "py.typed"}
+    no_rooms = {"__pycache__", "py.typed", "__main__.py"}  # the last only opens cli/
+    doors = {path.name for path in SOURCE.iterdir()} - no_rooms
     assert len(doors) <= 24
     assert len(layers()) <= 12
     assert {Path(door).stem for door in doors - ENTRIES} == {

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from stoker.any_python import fileio
 from stoker.any_python.layout import check_file_name
 
 __all__ = [
@@ -293,7 +294,9 @@ class Artifact:
     def copy_from(self, other: "Artifact") -> None:
         """Take over everything that is known about another artifact of this type."""
         if other.type_name != self.type_name:
-            raise ValueError(f"A {self.type_name} cannot be a copy of {other!r}.")
+            raise ValueError(
+                f"A {self.type_name} cannot be a copy of {other!r}. Give a {self.type_name}."
+            )
         vars(self).update(vars(type(self).from_dict(other.to_dict())))
 
     def to_dict(self) -> dict[str, Any]:
@@ -528,7 +531,8 @@ class ValueArtifact(Artifact, abc.ABC):
         """The value in the file, or None if that was written."""
         if self.is_null:
             return None
-        return self.decode(Path(self.uri).read_bytes())
+        with fileio.open(self.uri, "rb") as file:
+            return self.decode(file.read())
 
     def write(self, value: Any) -> None:
         """Put `value` into the file; that it is None is told by a property, as in TFX."""

@@ -10,6 +10,7 @@
     ├── RewriteFailed     a model cannot be rewritten, or the result is not its equal
     ├── BadData           an input file cannot be read as what it should be
     ├── StoreError        the metadata store cannot be used
+    │   └── StoreLost     its server does not answer, or has to be asked again
     └── MissingPart       a part of TFX, or an optional package, that is not here
 
 Bad arguments are `ValueError` or `TypeError`, as everywhere in Python.
@@ -28,6 +29,7 @@ __all__ = [
     "StepFailed",
     "StokerError",
     "StoreError",
+    "StoreLost",
     "TrainingDiverged",
 ]
 
@@ -71,6 +73,13 @@ class BadData(StokerError):
 
 class StoreError(StokerError):
     """The metadata store cannot be opened or written."""
+
+
+class StoreLost(StoreError):
+    """The server of a metadata store does not answer now, or has ended a transaction itself.
+
+    What was asked may be asked again; whether a transaction took effect may have to be found out.
+    """
 
 
 class MissingPart(ImportError, StokerError):

@@ -171,6 +171,8 @@ class Task:
     """Folders whose files are not the user's, wherever they lie: the pipeline root is one."""
     moved_to: str = ""
     """The folder in which the user's files are below their paths at home; empty at home."""
+    away: Mapping[str, Any] | None = None
+    """What a machine needs to know that shares no folder with this one: `launchers/visiting.py`."""
     argv: tuple[str, ...] = ()
     flags: Mapping[str, Sequence[str]] | None = None
     """The program's absl flags: by name, the arguments that set it; None if it uses none."""

@@ -3,7 +3,7 @@
 
 import pytest
 
-from stoker.any_python.failures import column_kind_hint, missing_folder_hint
+from stoker.any_python.failures import input_hint, missing_folder_hint
 
 
 def write(path):
@@ -28,11 +28,16 @@ def test_any_other_error_has_no_such_hint(tmp_path):
 
 def test_a_loss_that_is_given_words_is_told_how_to_make_numbers_of_them():
     error = RuntimeError("Graph execution error: Cast string to float is not supported")
-    assert "StringLookup" in column_kind_hint(error)
+    assert "StringLookup" in input_hint(error)
+
+
+def test_a_plain_reader_of_gzip_files_is_told_how_to_read_them():
+    error = RuntimeError("Graph execution error:\ncorrupted record at 0 (Is this even a TFRecord?)")
+    assert "compression_type='GZIP'" in input_hint(error)
 
 
 def test_a_layer_that_is_given_a_sparse_tensor_is_told_how_to_fill_it():
     error = TypeError("Failed to convert elements of SparseTensor(indices=…) to Tensor.")
-    assert "tf.sparse.to_dense" in column_kind_hint(error)
-    assert column_kind_hint(TypeError("no")) == ""
-    assert column_kind_hint(KeyError("SparseTensor")) == ""
+    assert "tf.sparse.to_dense" in input_hint(error)
+    assert input_hint(TypeError("no")) == ""
+    assert input_hint(KeyError("SparseTensor")) == ""

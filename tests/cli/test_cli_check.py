@@ -2,6 +2,7 @@
 """`stoker check` over files, folders and notebooks: what runs, and what does not, line by line."""
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,8 @@ def notebook(*cells):
         ("import ml_metadata as m\nm.proto.metadata_store_pb2.Nope", 2, "has no Nope"),
         ("import tensorflow_transform as tft\ntft.nope(1)", 2, "tensorflow_transform.nope is not"),
         ("def main(:\n", 1, "this is not Python"),
-        ("from tfx.components import Trainer\nTrainer(module_file='gs://b/m.py')", 2, "copy or"),
-        ("from tfx import v1\nv1.dsl.Pipeline('p', pipeline_root='gs://b')", 2, "copy or mount"),
+        ("from tfx.components import Trainer\nTrainer(module_file='no://b/m.py')", 2, "Copy or"),
+        ("from tfx import v1\nv1.dsl.Pipeline('p', pipeline_root='no://b')", 2, "Copy or mount"),
     ],
 )
 def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, source, line, advice):
@@ -142,8 +143,8 @@ def test_what_can_be_had_is_told_with_the_way_to_have_it(check, source, advice):
         ),
         (
             "import tfx.v1 as t\nt.orchestration.experimental.KubeflowDagRunner",
-            "KubeflowDagRunner runs nothing by itself: `stoker run` runs the file's pipeline on "
-            "this machine.",
+            "KubeflowDagRunner makes a file of commands, one for each step; `stoker run` runs the "
+            "pipeline on this machine.",
         ),
     ],
 )
@@ -204,6 +205,16 @@ def test_a_folder_with_a_runner_for_each_orchestrator_would_run(check):
     assert record["would_run"]
     assert len(lines(record, "refused")) == 1
     assert check(target="kubeflow_runner.py")["would_run"] is False
+
+
+def test_a_name_that_a_version_lacks_is_told_with_the_version_and_the_nearest(check):
+    source = "from tfx_bsl.public import tfxio\ntfxio.TensorFlowDatasetOption\n"
+    (said,) = lines(check(pipeline=f"{source}import tensorflow as tf\n"), "refused")
+    assert said.startswith("refused 2: tfx_bsl.public.tfxio.TensorFlowDatasetOption is not in ")
+    assert f"tfx-bsl {version('tfx-bsl')}, which is installed here. Did you mean 'Tens" in said
+    (said,) = lines(check(pipeline="import tensorflow as tf\ntf.io.Gone"), "needs")
+    assert f"is not in tensorflow {version('tensorflow')}, which" in said
+    assert "stoker env create tf-2.15" in said
 
 
 def test_a_program_that_is_no_part_of_the_pipeline_does_not_count(check):
@@ -405,10 +416,10 @@ def test_a_folder_without_data_is_told_and_may_still_be_filled(check, here):
 
 def test_buckets_are_refused_wherever_they_are_named(check):
     text = "from tfx.v1 import dsl, components\n"
-    text += "components.CsvExampleGen('s3://b/data')\ndsl.Pipeline('p', 'gs://b/root')"
+    text += "components.CsvExampleGen('no://b/data')\ndsl.Pipeline('p', 'no://b/root')"
     first, second = lines(check(pipeline=text), "refused")
-    assert first.startswith("refused 2: s3://b/data is not on this machine")
-    assert second.startswith("refused 3: gs://b/root is not on this machine")
+    assert first.startswith("refused 2: no://b/data cannot be reached")
+    assert second.startswith("refused 3: no://b/root cannot be reached")
 
 
 @pytest.mark.parametrize(

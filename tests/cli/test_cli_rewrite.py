@@ -31,7 +31,7 @@ def test_precisions_are_for_tflite_only(stoker, here):
     result = stoker("rewrite", here, "--to", "onnx", "--quantize", "int8")
 
     assert result.code == 2
-    assert "--quantize is for --to tflite" in result.err
+    assert "--quantize is for TFLite" in result.err
 
 
 def test_only_models_are_rewritten(stoker, root, note):

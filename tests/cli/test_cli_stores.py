@@ -86,7 +86,8 @@ def test_no_store_says_what_to_do_and_makes_none(stoker, here):
 def test_a_database_that_cannot_be_used_is_wrong_usage_without_its_password(stoker, here):
     result = stoker("runs", "--store", "nosuchdb://me:abracadabra@host/db")
     assert result.code == 2
-    assert "A metadata store is an SQLite file, got 'nosuchdb://me:***@host/db'" in result.err
+    assert "A metadata store is sqlite:///FILE, postgresql://USER@HOST/DATABASE" in result.err
+    assert "got 'nosuchdb://me@host/db'" in result.err
     assert "abracadabra" not in result.err
 
 

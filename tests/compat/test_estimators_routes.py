@@ -219,7 +219,12 @@ def test_without_an_exporter_the_eval_model_is_published_and_cannot_be_pushed(
     statistics_gen = tfx.components.StatisticsGen(examples=example_gen.outputs["examples"])
     schema_gen = tfx.components.SchemaGen(statistics=statistics_gen.outputs["statistics"])
     module = ESTIMATOR.replace("exporters=_exporters()", "exporters=None")
+    latest = tfx.dsl.Resolver(
+        strategy_class=tfx.dsl.experimental.LatestArtifactStrategy,
+        model=tfx.dsl.Channel(type=tfx.types.standard_artifacts.Model),
+    ).with_id("latest")
     trainer = tfx.components.Trainer(
+        base_model=latest.outputs["model"],
         module_file=write(tmp_path, "module", module),
         examples=example_gen.outputs["examples"],
         schema=schema_gen.outputs["schema"],
@@ -242,16 +247,17 @@ def test_without_an_exporter_the_eval_model_is_published_and_cannot_be_pushed(
     )
     pusher.add_upstream_node(evaluator)
     root = tmp_path / "root"
-    steps = [example_gen, statistics_gen, schema_gen, trainer, evaluator, pusher]
-    with pytest.raises(StepFailed, match=r"no model for serving in .*FinalExporter") as failed:
-        tfx.orchestration.LocalDagRunner().run(
-            tfx.dsl.Pipeline(pipeline_name="p", pipeline_root=str(root), components=steps)
-        )
-    assert str(failed.value).startswith("Pusher ")
+    steps = [latest, example_gen, statistics_gen, schema_gen, trainer, evaluator, pusher]
+    for _ in range(2):  # the second training begins with the model of the first
+        with pytest.raises(StepFailed, match=r"no model for serving in .*FinalExporter") as failed:
+            tfx.orchestration.LocalDagRunner().run(
+                tfx.dsl.Pipeline(pipeline_name="p", pipeline_root=str(root), components=steps)
+            )
+        assert str(failed.value).startswith("Pusher ")
     assert not (tmp_path / "served").exists()
     assert "EvalSpec has no exporter" in "".join(capfd.readouterr())
     with Store(sqlite_metadata_connection_config(root / "metadata.db")) as store:
-        (model,) = store.artifacts(type_name="Model")
-        (evaluation,) = store.artifacts(type_name="ModelEvaluation")
+        _, model = store.artifacts(type_name="Model")
+        _, evaluation = store.artifacts(type_name="ModelEvaluation")
     assert {path.name for path in Path(model.uri).iterdir()} == {"Format-TFMA"}
     assert tfma.load_eval_result(evaluation.uri).slicing_metrics

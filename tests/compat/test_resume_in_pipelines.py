@@ -34,7 +34,7 @@ def data(tmp_path_factory):
     return folder
 
 
-def run(root, data, keras, **environ):
+def run(root, data, keras, step=None, **environ):
     """Run the pipeline until it ends or is interrupted: the exit code, and what it said.
 
     It finds a temporary folder of its own, as after a reboot; at a good end nothing is in it.
@@ -42,7 +42,9 @@ def run(root, data, keras, **environ):
     temporary = Path(tempfile.mkdtemp(dir=root.parent))
     module = root.parent / "module.py"
     module.write_text(MODULE.replace("KERAS = tf.keras", IMPORTS[keras]))
-    command = [sys.executable, str(HERE / "interrupted_pipeline.py"), root, data, module]
+    file = HERE / "interrupted_pipeline.py"
+    started = ["-m", "stoker", "step", file, step, "--run-id", "r1", "--"] if step else [file]
+    command = [sys.executable, *started, root, data, module]
     done = subprocess.run(
         [str(part) for part in command],
         env={**os.environ, "TMPDIR": str(temporary), **environ},
@@ -120,6 +122,23 @@ def test_a_training_that_was_killed_and_stopped_ends_bit_equal(
     assert states(root) == ["FAILED", "CANCELED", "COMPLETE"]
     assert result(root) == train_whole(keras)
     assert list(root.glob(".stoker/checkpoints/Trainer/*")) == []
+
+
+def test_a_step_that_an_orchestrator_stops_is_saved_and_goes_on(tmp_path, data, train_whole):
+    root = tmp_path / "root"
+    assert run(root, data, 3, step="CsvExampleGen")[0] == 0
+
+    stop = {"at": "2:20", "number": signal.SIGTERM, "whom": "runner"}
+    code, said = interrupt(root, data, 3, step="Trainer", **stop)
+    assert code == 130
+    assert "Stopped. The training is saved at step 20" in said
+    assert states(root) == ["CANCELED"]
+
+    code, said = run(root, data, 3, step="Trainer")
+    assert code == 0, said
+    assert "Trainer: resuming fit 2 from step 20 (checkpoint of " in said
+    assert states(root) == ["CANCELED", "COMPLETE"]
+    assert result(root) == train_whole(3)
 
 
 def test_what_was_trained_with_another_rate_is_not_gone_on_with(tmp_path, data, train_whole):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from test_columns import BYTES, INTS, write
 
-from stoker.data import column_file, gather
+from stoker.data import column_file, packed_rows
 from stoker.data.column_file import columns_path
 from stoker.data.columns import read_columns
 from stoker.data.gather import RowReader
@@ -44,16 +44,30 @@ def overwrite_offset(shard, name, number, row):
 
 def read(reader, rows, name):
     cells = reader.read(np.array(rows), [name])[name]
-    values = cells.values if cells.codes is None else cells.values.take(cells.codes)
-    ends = np.cumsum(np.broadcast_to(cells.lengths, len(rows)))
+    values = cells.values
+    if cells.words is not None:
+        values = np.array(cells.words.to_pylist() or [b""], object).take(values)
+    ends = np.cumsum(np.broadcast_to(cells.lengths, len(rows)), dtype=int)
     return [part.tolist() for part in np.split(values, ends)[:-1]]
 
 
-@pytest.mark.parametrize("max_words", [1 << 14, 0])
+WAYS = {
+    "packed": {},
+    "packed, with many words": {"_MAX_WORDS": 0},
+    "packed, with long words": {"_MAX_WORDS": 0, "_LONG_WORD": 0},
+    "wide": {"_MOST_BYTES_OF_COLUMN": 0},
+    "wide, with many words": {"_MOST_BYTES_OF_COLUMN": 0, "_MAX_WORDS": 0},
+    "wide, with long words": {"_MOST_BYTES_OF_COLUMN": 0, "_MAX_WORDS": 0, "_LONG_WORD": 0},
+    "without room on the disk": {"_MOST_BYTES": 0},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_rows_of_several_files_come_in_the_order_in_which_they_are_asked_for(
-    tmp_path, monkeypatch, max_words
+    tmp_path, monkeypatch, way
 ):
-    monkeypatch.setattr(gather, "_MAX_WORDS", max_words)
+    for name, value in WAYS[way].items():
+        monkeypatch.setattr(packed_rows, name, value)
     without = pa.record_batch({"word": pa.array([[b"alone"]] * 3, BYTES)})
     shards = [
         write(tmp_path / "Split-a" / f"{number}.gz", batch)
@@ -70,11 +84,29 @@ def test_rows_of_several_files_come_in_the_order_in_which_they_are_asked_for(
 def test_an_offset_that_points_elsewhere_is_refused_and_never_followed(
     shard, monkeypatch, name, buffer
 ):
-    monkeypatch.setattr(gather, "_MAX_WORDS", 0)
+    monkeypatch.setattr(packed_rows, "_MOST_BYTES", 0)
     reader = RowReader(read_columns([shard]))
     read(reader, [50], name)
     overwrite_offset(shard, name, buffer, row=51)
     assert read(reader, [3], name)
+    with pytest.raises(BadData, match=f"{name!r} have changed while they were read"):
+        read(reader, [50], name)
+
+
+@pytest.mark.parametrize(("name", "buffer"), [("many", 1), ("word", 3)])
+def test_rows_that_were_packed_stay_as_they_were(shard, name, buffer):
+    reader = RowReader(read_columns([shard]))
+    whole = read(reader, [50, 51], name)
+    overwrite_offset(shard, name, buffer, row=51)
+    assert read(reader, [50, 51], name) == whole
+
+
+@pytest.mark.parametrize(("name", "buffer"), [("many", 1), ("word", 3)])
+def test_an_offset_that_changes_before_rows_are_packed_is_refused(shard, monkeypatch, name, buffer):
+    monkeypatch.setattr(packed_rows, "_MAX_WORDS", 0)
+    reader = RowReader(read_columns([shard]))
+    assert reader._files
+    overwrite_offset(shard, name, buffer, row=51)
     with pytest.raises(BadData, match=f"{name!r} have changed while they were read"):
         read(reader, [50], name)
 

@@ -126,6 +126,35 @@ def write(folder, batch, num_shards=1):
     return os.path.join(folder, "Split-train", "*")
 
 
+def static_shapes(batches):
+    import tensorflow as tf
+
+    return [[one.shape for one in tf.nest.flatten(batch)] for batch in batches]
+
+
+def read_in_graph(batches):
+    """The batches, read one by one in a function, as `fit` reads them."""
+    import tensorflow as tf
+
+    iterator = iter(batches)
+    read = tf.function(lambda: next(iterator))
+    return [read() for _ in range(int(batches.reduce(0, lambda count, _: count + 1)))]
+
+
+@pytest.mark.slow
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(data(), st.integers(1, 5))
+def test_a_loop_in_python_and_one_in_a_graph_see_what_any_other_dataset_gives(
+    tmp_path_factory, made, batch_size
+):
+    schema, batch = made
+    ours = dataset(write(tmp_path_factory.mktemp("any"), batch), schema, batch_size=batch_size)
+    as_any_other = ours.map(lambda one: one)
+    assert type(ours) is not type(as_any_other)
+    assert contents(ours) == contents(as_any_other) == contents(read_in_graph(ours)) != []
+    assert static_shapes(ours) == static_shapes(as_any_other)
+
+
 @pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(data(), st.integers(1, 5), st.integers(1, 3), st.booleans())
@@ -226,6 +255,26 @@ def test_reading_goes_on_where_it_stopped_with_equal_batches(
     assert later == Position(seed=9, epoch=1, row=500)
     resumed = list(itertools.islice(dataset(many, schema, start_at=later, **given), 20))
     assert contents(resumed) == contents(through[50:])
+
+
+def test_words_of_any_length_come_back(tmp_path):
+    words = [b"", b"\0", b"a" * 127, b"b" * 128, b"c" * 300, b"d" * 20_000] * 5
+    rows = {
+        "one": [[word] for word in words],
+        "some": [[word] * (row % 3) for row, word in enumerate(words)],
+    }
+    kind = pa.large_list(pa.large_binary())
+    batch = pa.record_batch({name: pa.array(cells, kind) for name, cells in rows.items()})
+    schema = schema_pb2.Schema()
+    for name in rows:
+        schema.feature.add(name=name, type=schema_pb2.BYTES)
+    schema.feature[0].presence.min_fraction = 1
+    schema.feature[0].shape.dim.add(size=1)
+    files = write(tmp_path, batch)
+    for ragged in (False, True):
+        schema.represent_variable_length_as_ragged = ragged
+        found = dataset(files, schema, batch_size=7)
+        assert contents(found) == contents(theirs(files, schema, batch_size=7))
 
 
 def test_an_iterator_is_saved_and_restored(many, schema, small_blocks, tmp_path):

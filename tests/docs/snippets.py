@@ -10,17 +10,20 @@ title is a file. Comments before a block, which the site does not show, say more
     <!-- given: … -->       the lines of Python that come first
     <!-- continues -->      in the folder of the block before, as it is by then
     <!-- fails -->          its last command does not end well
-    <!-- heavy -->          takes long: run by `make test-envs`
     <!-- not run: … -->     and why it cannot be
 
 `$REPOSITORY` is the folder of README, `$QUICK` has a pipeline that trains without TensorFlow.
 """
 
+import atexit
+import functools
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +39,7 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
 _COMMENT = re.compile(r"<!--\s*([a-z ]+?)\s*(?::\s*(.*?))?\s*-->", re.DOTALL)
-_DIRECTIVES = {"continues", "fails", "folder", "given", "heavy", "not run"}
+_DIRECTIVES = {"continues", "fails", "folder", "given", "not run"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,6 @@ class Snippet:
     given: str = ""
     continues: bool = False
     fails: bool = False
-    heavy: bool = False
     not_run: str | None = None
 
     @property
@@ -62,8 +64,10 @@ class Snippet:
 
     def run(self, folder: Path) -> None:
         """Run the block in a folder; AssertionError if it fails or shows something else."""
-        if self.folder:
+        if self.folder and self.continues:
             _run(["bash", "-euc", self.folder], folder, self.place)
+        elif self.folder:
+            shutil.copytree(_prepare(self.folder), folder, symlinks=True, dirs_exist_ok=True)
         if self.title:
             (folder / self.title).parent.mkdir(parents=True, exist_ok=True)
             (folder / self.title).write_text(self.text)
@@ -97,7 +101,6 @@ def find_snippets(page: Path) -> list[Snippet]:
                 given=said.get("given", ""),
                 continues="continues" in said,
                 fails="fails" in said,
-                heavy="heavy" in said,
                 not_run=said.get("not run"),
             )
         )
@@ -116,6 +119,16 @@ def find_chains(page: Path) -> Iterator[list[Snippet]]:
         chain.append(snippet)
     if chain:
         yield chain
+
+
+@functools.cache
+def _prepare(commands: str) -> str:
+    """A folder as these commands make it; blocks that begin alike get copies of one."""
+    folder = Path(tempfile.mkdtemp(prefix="stoker-docs-"), "folder")
+    atexit.register(shutil.rmtree, folder.parent, ignore_errors=True)
+    folder.mkdir()
+    _run(["bash", "-euc", commands], folder, commands)
+    return str(folder)
 
 
 def _take_commands(text: str) -> str:

@@ -9,17 +9,7 @@ pytestmark = pytest.mark.slow
 CHAINS = [chain for page in PAGES for chain in find_chains(page)]
 
 
-@pytest.mark.parametrize(
-    "chain",
-    [
-        pytest.param(
-            chain,
-            id=chain[0].place,
-            marks=[pytest.mark.envs] if any(one.heavy for one in chain) else [],
-        )
-        for chain in CHAINS
-    ],
-)
+@pytest.mark.parametrize("chain", CHAINS, ids=[chain[0].place for chain in CHAINS])
 def test_a_snippet_runs_alone_in_an_empty_folder(chain, tmp_path):
     folder = tmp_path / "empty"
     folder.mkdir()

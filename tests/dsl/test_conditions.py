@@ -212,7 +212,7 @@ def test_a_value_of_what_has_none_is_an_error(tmp_path):
     with Cond(judging.outputs["grade"].future()[0].value == 1):
         pushing = push()
 
-    with pytest.raises(StepFailed, match=r"\[0\] is a Grade, which has no value"):
+    with pytest.raises(StepFailed, match=r"\[0\] is a Grade, without a value"):
         run(tmp_path, judging, pushing)
 
 

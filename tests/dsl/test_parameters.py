@@ -31,7 +31,7 @@ def test_a_missing_value_says_how_to_give_one():
 
 
 def test_a_default_of_another_type_is_refused():
-    with pytest.raises(TypeError, match="not of type int"):
+    with pytest.raises(TypeError, match="should be of type int"):
         RuntimeParameter(name="p", ptype=int, default="ten")
 
 

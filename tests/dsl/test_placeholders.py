@@ -219,9 +219,9 @@ def test_a_function_takes_placeholders_for_values_and_parameters(tmp_path):
         (ph.input("model").uri, r"the step has no such input; it has examples"),
         (ph.input("examples"), r"is a list of artifacts: ask for one's .uri"),
         (ph.input("examples")[0], r"is an artifact: ask for its .uri, .value or .property"),
-        (ph.input("examples")[0].value, "is a Examples, which has no value"),
+        (ph.input("examples")[0].value, "is a Examples, without a value"),
         (ph.exec_property("name").num_steps, "has no field 'num_steps'; it is 'me'"),
-        (ph.exec_property("name").serialize(ph.ProtoSerializationFormat.JSON), "not a message"),
+        (ph.exec_property("name").serialize(ph.ProtoSerializationFormat.JSON), "takes a message"),
         (ph.exec_property("name")[5], "has no item 5"),
     ],
 )

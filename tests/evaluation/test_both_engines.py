@@ -54,6 +54,9 @@ def change(limit, direction, kind="absolute"):
 
 CLASSES = {"signature_name": "classes", "prediction_key": "probabilities"}
 CASES = {
+    "the best classes of several": case(
+        "class", metric("Precision", "best", top_k=1), metric("Recall", "two", top_k=2), **CLASSES
+    ),
     "two classes, weighted, crossed slices, against a baseline": case(
         "label",
         *(name for name in OF_TWO_CLASSES if name not in ("BinaryAccuracy", "AUC", "Recall")),

@@ -85,6 +85,29 @@ def test_a_metric_of_two_classes_takes_several_one_by_one(sklearn):
     assert found == [pytest.approx(sklearn.precision_score(one_hot.ravel(), yes))] * 2
 
 
+def test_only_the_best_classes_of_each_example_may_count():
+    """The numbers are TFMA's, of Precision and Recall with top_k, for the same scores."""
+    rng = np.random.default_rng(0)
+    scores, labels = rng.random((20, 4)).astype(np.float32), rng.integers(0, 4, 20)
+    found = {
+        (name, k): value(name, labels, scores, np.ones(20), config=f'"top_k": {k}')
+        for name in ("Precision", "Recall")
+        for k in (1, 2)
+    }
+    assert found == pytest.approx(
+        {("Precision", 1): 0.15, ("Recall", 1): 0.15, ("Precision", 2): 0.2, ("Recall", 2): 0.4}
+    )
+
+
+def test_of_one_score_the_best_is_always_chosen():
+    precision = value(
+        "Precision", scores=SCORES[:, None], labels=LABELS[:, None], config='"top_k": 1'
+    )
+    assert precision == pytest.approx(np.average(LABELS, weights=WEIGHTS))
+    with pytest.raises(BadData, match=r"the top 2 classes .* the model gives 1"):
+        value("Recall", config='"top_k": 2')
+
+
 def test_settings_are_read_from_json(sklearn):
     at_high = value("Precision", config='"thresholds": [0.9]')
     assert at_high == pytest.approx(

@@ -3,9 +3,13 @@
 
 python mlmd_client.py read PATH     print everything in the store as JSON
 python mlmd_client.py write PATH    write a small TFX-like run into the store
+
+Without a path, the variable MLMD_CONFIG has the ConnectionConfig as JSON. MLMD_INT is a number to
+write: the tables that ml-metadata makes on servers have room for 32 bits.
 """
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -86,12 +90,13 @@ def read(store: Any) -> dict[str, Any]:
 def write(store: Any) -> None:
     artifact_type = store.put_artifact_type(pb.ArtifactType(name="Everything", properties=KINDS))
     artifact = pb.Artifact(type_id=artifact_type, uri="/mlmd/everything", state=pb.Artifact.LIVE)
-    artifact.properties["i"].int_value = 2**60
+    artifact.properties["i"].int_value = int(os.environ.get("MLMD_INT", 2**60))
     artifact.properties["d"].double_value = 0.1
     artifact.properties["s"].string_value = "hé 'quoted'"
     artifact.properties["j"].struct_value.update({"a": [1, 2.5, None, True, "x", {"k": []}]})
-    artifact.properties["p"].proto_value.Pack(struct_pb2.Struct())
-    artifact.properties["b"].bool_value = False
+    if "MLMD_OLD" not in os.environ:  # older versions have no room for these
+        artifact.properties["p"].proto_value.Pack(struct_pb2.Struct())
+        artifact.properties["b"].bool_value = False
     artifact.custom_properties["name"].string_value = "as TFX names it"
     artifact.custom_properties["list"].struct_value.update({"__value__": [1, 2]})
     execution = pb.Execution(
@@ -116,12 +121,26 @@ def write(store: Any) -> None:
     )
 
 
-def main(command: str, path: str) -> None:
+def downgrade_schema(config: Any, version: int) -> None:
+    from ml_metadata.metadata_store import metadata_store as of_its_own
+
+    of_its_own.downgrade_schema(config, version)
+
+
+def main(command: str, path: str = "") -> None:
     config = pb.ConnectionConfig()
-    config.sqlite.filename_uri = path
-    config.sqlite.connection_mode = pb.SqliteMetadataSourceConfig.READWRITE_OPENCREATE
-    store = metadata_store.MetadataStore(config)
-    if command == "write":
+    if path:
+        config.sqlite.filename_uri = path
+        config.sqlite.connection_mode = pb.SqliteMetadataSourceConfig.READWRITE_OPENCREATE
+    else:
+        json_format.Parse(os.environ["MLMD_CONFIG"], config)
+    if command.startswith("downgrade:"):
+        downgrade_schema(config, int(command.partition(":")[2]))
+        return
+    store = metadata_store.MetadataStore(config, enable_upgrade_migration=command == "upgrade")
+    if command == "upgrade":
+        store.get_artifact_types()
+    elif command == "write":
         write(store)
     else:
         print(json.dumps(read(store)))

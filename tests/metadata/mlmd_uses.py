@@ -452,9 +452,10 @@ def open_stores(folder: str) -> dict[str, Any]:
     }
 
 
-def main(folder: str) -> dict[str, Any]:
-    config = pb.ConnectionConfig()
-    config.sqlite.filename_uri = os.path.join(folder, "metadata.db")
+def main(folder: str, config: Any = None) -> dict[str, Any]:
+    if config is None:
+        config = pb.ConnectionConfig()
+        config.sqlite.filename_uri = os.path.join(folder, "metadata.db")
     store = metadata_store.MetadataStore(config)
     types = register(store)
     made = train(store, types)

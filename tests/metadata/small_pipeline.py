@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 
 from stoker.artifacts import Artifact, ArtifactMap, Examples, Model, ModelRun
-from stoker.metadata import StoreConfig, sqlite_metadata_connection_config
+from stoker.metadata.config import find_store_variable
 from stoker.metadata.store import Store
 
 GENERATOR = "tfx.components.example_gen.csv_example_gen.component.CsvExampleGen"
@@ -83,13 +83,14 @@ def run(store: Store, run_id: str) -> None:
     train(store, make_examples(store, run_id=run_id), run_id=run_id)
 
 
-def main(path: str, name: str, count: int) -> None:
-    """Open the store at `path` and run `count` times."""
-    config: StoreConfig = sqlite_metadata_connection_config(path)
+def main(name: str, count: int) -> None:
+    """Open the store that the environment names and run `count` times."""
+    config = find_store_variable()
+    assert config
     with Store(config) as store:
         for number in range(count):
             run(store, f"{name}-{number}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]))

@@ -2,11 +2,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from stoker.dsl import Pipeline
+from stoker.errors import MissingPart
 from stoker.metadata import StoreConfig, sqlite_metadata_connection_config
+from stoker.metadata.config import as_store_config
 
 
 def test_a_relative_path_is_fixed_where_the_pipeline_is_declared(
@@ -18,11 +21,36 @@ def test_a_relative_path_is_fixed_where_the_pipeline_is_declared(
     assert config.path == str(tmp_path / "data" / "metadata.db")
 
 
-@pytest.mark.parametrize("url", ["/tmp/metadata.db", "postgresql://ana:secret@db.example/tfx"])
-def test_a_store_is_a_file_and_no_password_is_shown(url: str) -> None:
-    with pytest.raises(ValueError, match=r"sqlite_metadata_connection_config\(path\)") as raised:
+@pytest.mark.parametrize(
+    "url", ["/tmp/metadata.db", "oracle://ana:secret@db.example/tfx", "mysql://ana:secret@db"]
+)
+def test_a_store_has_a_url_and_no_password_is_shown(url: str) -> None:
+    with pytest.raises(ValueError, match=r"postgresql://USER@HOST/DATABASE|names no") as raised:
         StoreConfig(url)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("password", ["secret", "s/e@c:r?e#t%", ""])
+def test_what_is_shown_of_a_server_has_no_password(password: str) -> None:
+    secret = f":{quote(password, safe='')}" if password else ""
+    config = StoreConfig(f"postgresql://ana{secret}@db.example:5433/tfx?sslpassword=hidden")
+    assert config.place == "postgresql://ana@db.example:5433/tfx"
+    assert config.password == password
+    assert repr(config) == "StoreConfig('postgresql://ana@db.example:5433/tfx')"
+    assert (config.path, config.is_file, config.exists()) == ("", False, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "extra"),
+    [("postgresql://db/tfx", "postgres"), ("mysql://db/tfx", "mysql"), ("mariadb://db/x", "mysql")],
+)
+def test_a_driver_that_is_missing_is_named_with_the_command(
+    url: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("psycopg", "pymysql"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPart, match=rf"pip install 'stoker\[{extra}\]'"):
+        StoreConfig(url).require_driver()
 
 
 def test_a_pipeline_takes_the_words_of_ml_metadata(tmp_path: Path) -> None:
@@ -35,12 +63,33 @@ def test_a_pipeline_takes_the_words_of_ml_metadata(tmp_path: Path) -> None:
     assert pipeline.store_config(str(tmp_path)) == sqlite_metadata_connection_config(
         tmp_path / "metadata.db"
     )
-    config.mysql.password = "secret"
-    with pytest.raises(
-        ValueError, match=r"got a ConnectionConfig of mysql\. Use sqlite_"
-    ) as raised:
-        Pipeline("p", str(tmp_path), config)
-    assert "secret" not in str(raised.value)
+
+
+def test_a_server_is_told_in_the_words_of_ml_metadata() -> None:
+    from ml_metadata.proto import metadata_store_pb2
+
+    config = metadata_store_pb2.ConnectionConfig()
+    config.mysql.host, config.mysql.port, config.mysql.database = "db", 3307, "tfx"
+    config.mysql.user, config.mysql.password = "ana", "p@ss"
+    config.mysql.ssl_options.ca = "/ca.pem"
+    config.mysql.ssl_options.verify_server_cert = True
+    wanted = "mysql://ana:p%40ss@db:3307/tfx?ssl_ca=%2Fca.pem&ssl_check_hostname=true"
+    assert as_store_config(config).url == wanted
+
+    said = config.postgresql
+    said.host, said.port, said.user, said.dbname = "db", "5433", "ana", "tfx"
+    said.passfile, said.ssloption.sslmode = "/pass", "verify-full"
+    assert as_store_config(config).url == (
+        "postgresql://ana@db:5433/tfx?sslmode=verify-full&passfile=%2Fpass"
+    )
+
+
+def test_tfxs_way_to_name_mysql_gives_ml_metadatas_message(tmp_path: Path) -> None:
+    from tfx.v1.orchestration.metadata import mysql_metadata_connection_config
+
+    config = mysql_metadata_connection_config("db", 3306, "tfx", "ana", "secret")
+    pipeline = Pipeline("p", str(tmp_path), config)
+    assert pipeline.store_config("/root").place == "mysql://ana@db:3306/tfx"
 
 
 def test_declaring_a_store_loads_no_sqlalchemy() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import mlmd_uses
 import pytest
+from database_servers import DatabaseServer
 from small_pipeline import make_examples, train
 
 from stoker.metadata import StoreConfig, sqlite_metadata_connection_config
@@ -28,6 +29,23 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 @pytest.mark.parametrize(("use", "name"), CASES)
 def test_a_use_gives_what_ml_metadata_gives(answers, use, name):
     assert answers[use][name] == ANSWERS[use][name]
+
+
+@pytest.mark.slow
+def test_all_uses_give_the_same_on_a_server(
+    server: DatabaseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, refuse = server.share_database(), mlmd_uses.refuse
+
+    def refuse_and_count_on(*given: Any) -> Any:
+        answers = refuse(*given)
+        server.count_on(config)  # on servers, what is refused has taken an id
+        return answers
+
+    monkeypatch.setattr(mlmd_uses, "refuse", refuse_and_count_on)
+    found = mlmd_uses.main(str(tmp_path), config)
+    for use, answers in json.loads(json.dumps(found)).items():
+        assert answers == ANSWERS[use], use
 
 
 @pytest.mark.envs

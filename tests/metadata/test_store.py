@@ -254,7 +254,10 @@ def test_a_property_cannot_change_its_type(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_question_takes_as_many_statements_for_thirty_runs_as_for_two(store: Store) -> None:
+def test_a_question_takes_as_many_statements_for_thirty_runs_as_for_two(
+    file_store: Store,
+) -> None:
+    store = file_store
     questions = [
         lambda: store.executions(pipeline_name="penguin"),
         lambda: store.artifacts(pipeline_name="penguin", node_id="Trainer"),
@@ -286,32 +289,34 @@ def test_a_store_is_made_with_its_folders_and_whatever_its_name(tmp_path: Path) 
     assert path.exists()
 
 
-def test_a_store_of_another_version_says_what_to_do(store: Store, config: StoreConfig) -> None:
-    store.close()
-    with sqlite3.connect(str(config.path)) as connection:
+def test_a_store_of_another_version_says_what_to_do(
+    file_store: Store, file_config: StoreConfig
+) -> None:
+    file_store.close()
+    with sqlite3.connect(str(file_config.path)) as connection:
         connection.execute("UPDATE MLMDEnv SET schema_version = 8")
     connection.close()
     with pytest.raises(StoreError, match=r"metadata\.db has MLMD schema version 8, .* with 10\."):
-        Store(config)
+        Store(file_config)
 
 
-def test_a_file_that_is_not_a_database_is_named(config: StoreConfig) -> None:
-    assert config.path
-    Path(config.path).write_text(
+def test_a_file_that_is_not_a_database_is_named(file_config: StoreConfig) -> None:
+    assert file_config.path
+    Path(file_config.path).write_text(
         "This is a letter, and long enough to be taken for a file header." * 3
     )
     with pytest.raises(StoreError, match=r"metadata\.db failed: .* not an SQLite file"):
-        Store(config)
+        Store(file_config)
 
 
-def test_a_database_of_another_program_is_left_alone(config: StoreConfig) -> None:
-    connection = sqlite3.connect(str(config.path))
+def test_a_database_of_another_program_is_left_alone(file_config: StoreConfig) -> None:
+    connection = sqlite3.connect(str(file_config.path))
     connection.execute("CREATE TABLE songs (title)")
     connection.close()
-    before = Path(str(config.path)).read_bytes()
+    before = Path(str(file_config.path)).read_bytes()
     with pytest.raises(StoreError, match=r"not a metadata store: it has the tables songs"):
-        Store(config)
-    assert Path(str(config.path)).read_bytes() == before
+        Store(file_config)
+    assert Path(str(file_config.path)).read_bytes() == before
 
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -7,16 +7,18 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import small_pipeline
 from small_pipeline import begin, make_examples
-from sqlalchemy import Engine
+from sqlalchemy import Engine, create_engine, inspect, make_url, select, text
 from sqlalchemy import event as sql_event
+from sqlalchemy.pool import NullPool
 
 from stoker.artifacts import Model, State
-from stoker.metadata import ExecutionState, StoreConfig
+from stoker.metadata import ExecutionState, StoreConfig, schema, server
+from stoker.metadata.config import STORE_VARIABLE
 from stoker.metadata.store import Store
 
 pytestmark = pytest.mark.slow
@@ -25,19 +27,21 @@ Act = Callable[[Store], object]
 
 
 def start_writer(config: StoreConfig, name: str, runs: int) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, small_pipeline.__file__, str(config.path), name, str(runs)]
-    return subprocess.Popen(command)
+    command = [sys.executable, small_pipeline.__file__, name, str(runs)]
+    return subprocess.Popen(command, env={**os.environ, STORE_VARIABLE: config.url})
 
 
-@contextlib.contextmanager
-def connected(config: StoreConfig) -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(sqlite3.connect(str(config.path))) as connection:
-        yield connection
-
-
-def content(config: StoreConfig) -> str:
-    with connected(config) as connection:
-        return "\n".join(connection.iterdump())
+def content(config: StoreConfig) -> dict[str, list[str]]:
+    """Every row of every table; nothing, if there are no tables."""
+    url = make_url(config.url) if config.is_file else server._locate(config)
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.connect() as connection:
+        made = {name.lower() for name in inspect(connection).get_table_names()}
+        tables = [one for one in schema.list_tables() if one.name.lower() in made]
+        return {
+            one.name: sorted(map(str, connection.execute(text(f"SELECT * FROM {one.name}"))))
+            for one in tables
+        }
 
 
 def killed(config: StoreConfig, act: Act, *, at: int) -> bool:
@@ -87,21 +91,61 @@ def close_one(store: Store) -> None:
 
 
 @pytest.mark.parametrize("act", [begin_one, publish_one, close_one])
-def test_a_process_killed_in_the_middle_leaves_no_half_state(config: StoreConfig, act: Act) -> None:
+def test_a_process_killed_in_the_middle_leaves_no_half_state(
+    file_config: StoreConfig, act: Act
+) -> None:
+    kill_in_the_middle(file_config, act)
+
+
+@pytest.mark.envs
+@pytest.mark.parametrize("act", [begin_one, publish_one, close_one])
+def test_a_process_killed_in_the_middle_leaves_no_half_state_on_a_server(
+    server_config: StoreConfig, act: Act
+) -> None:
+    kill_in_the_middle(server_config, act)
+
+
+def kill_in_the_middle(config: StoreConfig, act: Act) -> None:
     with Store(config) as store:
         make_examples(store)
         begin(store, outputs={"model": Model})
     assert kill_everywhere(config, act) > 5
 
 
-def test_a_process_killed_while_it_makes_the_store_leaves_nothing(config: StoreConfig) -> None:
-    assert kill_everywhere(config, Store.close) > 15
+def test_a_process_killed_while_it_makes_the_store_leaves_nothing(file_config: StoreConfig) -> None:
+    assert kill_everywhere(file_config, Store.close) > 15
+
+
+def test_a_store_that_a_killed_process_has_begun_to_make_is_finished(
+    server_config: StoreConfig,
+) -> None:
+    for at in (8, 25, 60, 90):
+        killed(server_config, Store.close, at=at)
+    with Store(server_config) as store:
+        small_pipeline.run(store, "run-1")
+    made = content(server_config)
+    assert len(made) == 15
+    names = [row.split(", ")[1] for row in made["Type"]]
+    assert len(names) == len(set(names)) > len(schema.BASE_TYPES)
 
 
 @pytest.mark.parametrize(("processes", "runs_each"), [(2, 20), (50, 2)])
 def test_processes_write_at_once_and_nothing_is_lost(
-    config: StoreConfig, processes: int, runs_each: int
+    file_config: StoreConfig, processes: int, runs_each: int
 ) -> None:
+    write_at_once(file_config, processes, runs_each)
+
+
+@pytest.mark.parametrize(
+    ("processes", "runs_each"), [(4, 5), pytest.param(50, 2, marks=pytest.mark.envs)]
+)
+def test_processes_write_to_a_server_at_once_and_nothing_is_lost(
+    server_config: StoreConfig, processes: int, runs_each: int
+) -> None:
+    write_at_once(server_config, processes, runs_each)
+
+
+def write_at_once(config: StoreConfig, processes: int, runs_each: int) -> None:
     writers = [start_writer(config, f"writer-{n}", runs_each) for n in range(processes)]
     assert [writer.wait(timeout=300) for writer in writers] == [0] * processes
     runs = processes * runs_each
@@ -110,16 +154,15 @@ def test_processes_write_at_once_and_nothing_is_lost(
         executions = store.executions(pipeline_name="penguin")
         assert [one.state for one in executions] == [ExecutionState.COMPLETE] * runs * 2
         assert len(store.artifacts()) == runs * 3
-    with connected(config) as connection:
-        doubled = connection.execute(
-            "SELECT name FROM Type GROUP BY name, type_kind HAVING count(*) > 1"
-        ).fetchall()
-        assert doubled == []
+        types = select(schema.type_.c.name, schema.type_.c.type_kind)
+        found = store.ask(lambda connection: connection.execute(types).all())
+        assert len(found) == len(set(found))
 
 
-def test_a_writer_waits_for_another_program_that_holds_the_lock(config: StoreConfig) -> None:
+def test_a_writer_waits_for_another_program_that_holds_the_lock(file_config: StoreConfig) -> None:
+    config = file_config
     Store(config).close()
-    with connected(config) as connection:
+    with contextlib.closing(sqlite3.connect(config.path)) as connection:
         connection.isolation_level = None
         connection.execute("BEGIN IMMEDIATE")
         writer = start_writer(config, "patient", 1)

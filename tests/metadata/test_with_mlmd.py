@@ -4,17 +4,25 @@
 import contextlib
 import json
 import os
+import random
+import shutil
 import sqlite3
+import string
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import mlmd_env
 import pytest
+from database_servers import DatabaseServer
 from small_pipeline import GENERATOR, TRAINER, begin, make_examples, train
+from sqlalchemy import make_url
 
-from stoker.artifacts import State
+from stoker.artifacts import Artifact, Property, PropertyType, State
+from stoker.errors import StoreError
 from stoker.metadata import ExecutionState, StoreConfig, sqlite_metadata_connection_config
+from stoker.metadata.moving import upgrade_file, widen
 from stoker.metadata.store import Store
 
 pytestmark = pytest.mark.envs
@@ -22,29 +30,51 @@ pytestmark = pytest.mark.envs
 CONTEXTS = ["pipeline:penguin", "pipeline_run:run-1"]
 
 
-def mlmd(command: str, config: StoreConfig) -> str:
+def mlmd(command: str, config: StoreConfig, **variables: str) -> str:
     if mlmd_env.interpreter() is None:
         pytest.skip("ml-metadata needs Python 3.11, which is not on this machine")
     client = Path(__file__).with_name("mlmd_client.py")
+    place = [config.path] if config.is_file else []
+    # No path of ours, where the stand-in is.
+    variables |= {"PATH": os.environ["PATH"], "MLMD_CONFIG": json.dumps(describe_server(config))}
     return subprocess.run(
-        [mlmd_env.python(), str(client), command, str(config.path)],
+        [mlmd_env.python(), str(client), command, *place],
         check=True,
         stdout=subprocess.PIPE,
         text=True,
-        env={"PATH": os.environ["PATH"]},  # no path of ours, where the stand-in is
+        env=variables,
     ).stdout
+
+
+def describe_server(config: StoreConfig) -> dict[str, Any]:
+    """A ConnectionConfig of ml-metadata's."""
+    url = make_url(config.url)
+    said = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+    if config.kind == "postgresql":
+        return {"postgresql": {**said, "port": str(url.port), "dbname": url.database}}
+    return {"mysql": {**said, "database": url.database}}
 
 
 def seen_by_mlmd(config: StoreConfig) -> dict[str, Any]:
     return dict(json.loads(mlmd("read", config)))
 
 
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql", "mysql"])
+def seen(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    find_server: Callable[[str], DatabaseServer],
+) -> dict[str, Any]:
     config = sqlite_metadata_connection_config(tmp_path_factory.mktemp("ours") / "metadata.db")
+    if request.param != "sqlite":
+        config = find_server(request.param).share_database()
     with Store(config) as store:
         store.begin_run("penguin", "run-1", properties={"lock": "/locks/run-1"})
-        properties = {"module_file": "trainer.py", "train_args": {"num_steps": 100}}
+        properties = {
+            "module_file": "trainer.py",
+            "train_args": {"num_steps": 100},
+            "note": "hé 日本 🐧",
+        }
         train(store, make_examples(store), properties=properties)
         failed, _ = begin(store)
         store.close_execution(failed, ExecutionState.FAILED, "it failed")
@@ -101,6 +131,7 @@ def test_it_sees_executions_and_how_they_ended(seen: dict[str, Any]) -> None:
     assert trained["custom_properties"] == {
         "module_file": {"string_value": "trainer.py"},
         "train_args": {"struct_value": {"num_steps": 100.0}},
+        "note": {"string_value": "hé 日本 🐧"},
     }
     assert failed["last_known_state"] == "FAILED"
     assert failed["custom_properties"] == {"__error__": {"string_value": "it failed"}}
@@ -169,6 +200,67 @@ def test_it_writes_on_top_of_ours_and_we_go_on(config: StoreConfig) -> None:
     seen = seen_by_mlmd(config)
     assert seen["live_models"] == [2, model.id]
     assert sorted(seen["execution_types"]) == sorted([GENERATOR, TRAINER, "Maker"])
+
+
+class Message(Artifact):
+    TYPE_NAME = "Message"
+    PROPERTIES: ClassVar = {"proto": Property(PropertyType.PROTO)}
+
+
+def test_it_reads_a_message_and_an_artifact_that_was_given_twice(config: StoreConfig) -> None:
+    with Store(config) as store:
+        execution_id, outputs = begin(store, outputs={"message": Message})
+        [message] = outputs["message"]
+        kind = "type.googleapis.com/google.protobuf.Struct"
+        message.properties["proto"] = {"@type": kind, "value": ""}
+        store.publish(execution_id, outputs)
+        begin(store, inputs={"first": [message], "again": [make_examples(store), message]})
+    seen = seen_by_mlmd(config)
+    assert seen["artifacts"]["1"]["properties"]["proto"]["proto_value"]["@type"] == kind
+    [path] = [one["path"]["steps"] for one in seen["events"] if one["type"] == "INPUT"][:1]
+    assert path == [{"key": "first"}, {"index": "0"}, {"key": "again"}, {"index": "1"}]
+
+
+def test_we_go_on_with_tables_that_it_made_on_a_server(server_config: StoreConfig) -> None:
+    mlmd("write", server_config, MLMD_INT=str(2**30))
+    with Store(server_config) as store:
+        [everything] = store.artifacts(type_name="Everything")
+        assert everything.properties["i"] == 2**30
+        assert everything.properties["s"] == "hé 'quoted'"
+        assert everything.properties["p"] == {
+            "@type": "type.googleapis.com/google.protobuf.Struct",
+            "value": "",
+        }
+        _, model = train(store, everything, run_id="run-2")
+        with pytest.raises(StoreError, match="to widen them: stoker store upgrade"):
+            begin(store, properties={"big": 2**40})
+        long = "".join(random.Random(1).choices(string.printable, k=9000))
+        if server_config.kind == "postgresql":
+            with pytest.raises(StoreError, match="to widen them: stoker store upgrade"):
+                begin(store, properties={"long": long})
+    assert seen_by_mlmd(server_config)["live_models"] == [model.id]
+    assert widen(server_config)
+    assert not widen(server_config)
+    with Store(server_config) as store:
+        said = {"big": 2**40, "long": long, "unicode": "日本 🐧"}
+        execution_id, _ = begin(store, properties=said)
+        assert store.execution(execution_id).properties == said
+    assert seen_by_mlmd(server_config)["live_models"] == [model.id]
+
+
+@pytest.mark.parametrize("version", [9, 8, 7, 6])
+def test_an_old_file_reads_as_if_it_had_brought_it_up_to_date(
+    tmp_path: Path, file_config: StoreConfig, version: int
+) -> None:
+    mlmd("write", file_config, MLMD_OLD="1")
+    mlmd(f"downgrade:{version}", file_config)
+    theirs = sqlite_metadata_connection_config(tmp_path / "theirs.db")
+    shutil.copy(file_config.path, theirs.path)
+    upgrade_file(file_config, lambda _: None)
+    mlmd("upgrade", theirs)
+    assert seen_by_mlmd(file_config) == seen_by_mlmd(theirs)
+    described_both = described(file_config), described(theirs)
+    assert described_both[0]["columns"] == described_both[1]["columns"]
 
 
 def described(config: StoreConfig) -> dict[str, Any]:

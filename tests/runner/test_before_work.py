@@ -199,6 +199,13 @@ def test_a_slice_that_is_no_column_is_told_and_the_run_goes_on(gen, module):
     assert "Did you mean 'city'?" in doubt
 
 
+def test_a_label_that_is_text_is_told_before_anything_is_trained(gen, module):
+    (told, _) = evaluate(gen, module, label_key="city")
+    assert told.startswith("Evaluator: warning: label_key='city' is text, such as '")
+    assert len(told) < 240
+    assert evaluate(gen, module, label_key="city", preprocessing_function_names=["make"]) == []
+
+
 def test_a_label_that_the_model_may_make_is_awaited(gen, module, tmp_path):
     assert evaluate(gen, module, label_key="xf", preprocessing_function_names=["make"]) == []
     (tmp_path / "module.py").write_text("SIGNATURE = 'transformed_labels'\nrun_fn = 1")

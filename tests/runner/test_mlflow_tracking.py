@@ -145,6 +145,16 @@ def test_a_cached_step_is_not_logged_again_and_links_to_the_run_that_was(server,
     assert second["tags"]["stoker.cached.judge"] == first["id"]
 
 
+def test_steps_that_are_started_one_by_one_are_one_run_there(server, tmp_path):
+    file, own = HERE / "tracked_pipeline.py", ("--", tmp_path, 0.25)
+    plan = json.loads(run(server, "-m", "stoker", "plan", file, "--json", *own)[0])
+    for step in plan["steps"]:
+        run(server, "-m", "stoker", "step", file, step["id"], "--run-id", "joined", *own)
+    (found,) = [one for one in ask(server, "tracked") if one["name"] == "joined"]
+    assert found["status"] == "FINISHED"
+    assert found["params"]["fit.loss"] == "0.25"
+
+
 def test_metrics_are_there_while_a_training_runs(server, tmp_path):
     gate = tmp_path / "gate"
     with start(server, HERE / "tracked_pipeline.py", tmp_path / "root", 0.25, gate) as training:

@@ -83,6 +83,10 @@ def test_modules_are_reached_through_their_packages(run_python):
         tfma.view.render_slicing_metrics, tfma.view.MetricsTable
         tfma.slicer.slicer_lib.SingleSliceSpec, tfma.slicer.SingleSliceSpec
         tfma.proto.config_pb2.EvalConfig, tfma.api.model_eval_lib, tfma.api.types
+        tfma.extractors.extractor.Extractor, tfma.extractors.PredictionsExtractor
+        tfma.post_export_metrics.post_export_metrics.auc, tfma.post_export_metrics.auc
+        tfma.eval_saved_model.export.EvalInputReceiver
+        tfma.utils.model_util, tfma.utils.config_util
         print("all are there")
     """
     assert run_python(program) == "all are there\n"

@@ -8,7 +8,7 @@ from stoker.evaluation.config import as_eval_config, with_defaults
 from stoker.evaluation.engine import Batch, MetricId, make_plan, measure_and_draw
 from stoker.evaluation.features import Feature
 from stoker.evaluation.metrics import name_of
-from stoker.evaluation.results import write_evaluation
+from stoker.evaluation.results import read_metrics, write_evaluation
 from stoker.evaluation.thresholds import validate
 from stoker.stand_ins.tfma import metrics as tfma_metrics
 from stoker.stand_ins.tfma import post_export_metrics
@@ -51,6 +51,22 @@ def folder(tmp_path):
     models = {"candidate": "new", "baseline": "old"}
     write_evaluation(str(tmp_path), config, values, verdict, data_location="x", models=models)
     return str(tmp_path)
+
+
+def test_metrics_of_the_best_classes_have_a_place_of_their_own(tmp_path):
+    metrics = [{"class_name": "Recall"}, {"class_name": "Recall", "config": '"top_k": 1'}]
+    metrics[1]["threshold"] = {"value_threshold": {"lower_bound": 0.5}}
+    given = {"metrics_specs": [{"metrics": metrics}]}
+    config = with_defaults(as_eval_config(given), has_baseline=False)
+    values = {(): {MetricId("recall"): 0.75, MetricId("recall", top_k=1): 0.25}}
+    verdict = validate(make_plan(config), values, rubber_stamp=False)
+    assert not verdict.validation_ok
+    write_evaluation(str(tmp_path), config, values, verdict, data_location="x", models={})
+    result = load_eval_result(str(tmp_path))
+    assert result.get_metrics_for_slice() == {"recall": {"doubleValue": 0.75}}
+    assert result.get_metrics_for_slice(top_k=1) == {"recall": {"doubleValue": 0.25}}
+    assert result.slicing_metrics[0].metrics[""].keys() == {"", "topK:1"}
+    assert read_metrics(str(tmp_path)) == values
 
 
 def test_an_evaluation_is_read_as_with_tfma(folder):

@@ -210,7 +210,7 @@ def test_epochs_are_a_series_of_their_own_and_validation_has_its_own_steps(train
 
 def test_300_steps_are_a_curve_however_short_they_take(training):
     steps = [step for step, _ in read_curve(training, "300_steps", "train")]
-    assert len(steps) > 15
+    assert len(steps) >= 8  # a point is the last step of a call, and calls grow to 64 steps
     assert steps == sorted(set(steps))
     assert steps[0] == 1
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tensorflow_metadata.proto.v0 import schema_pb2
 
-from stoker.artifacts import Examples, Schema
+from stoker.artifacts import Examples, Model, Schema
 from stoker.components.importer import Importer
 from stoker.components.trainer.component import Trainer
 from stoker.data.encode import encode
@@ -101,6 +101,19 @@ def test_examples_from_elsewhere_get_columns_in_the_pipelines_own_folder(tmp_pat
     kept = os.listdir(root / ".stoker" / "columns")
     assert [name.endswith(".arrow") for name in kept] == [True]
     assert sorted(os.listdir(elsewhere)) == ["Split-eval", "Split-train"]
+
+
+def test_a_base_model_without_one_to_serve_is_the_eval_model(tmp_path):
+    examples, model = Examples(), Model()
+    examples.uri, examples.splits = str(tmp_path), ["train", "eval"]
+    model.uri = str(tmp_path / "model")
+    evaluated = tmp_path / "model/Format-TFMA/1600000000"
+    evaluated.mkdir(parents=True)
+    inputs = {"examples": [examples], "base_model": [model]}
+    assert get_common_fn_args(inputs, {}).base_model == str(evaluated)
+    served = tmp_path / "model/Format-Serving"
+    served.mkdir()
+    assert get_common_fn_args(inputs, {}).base_model == str(served)
 
 
 def test_a_base_model_has_its_oldest_name_too():

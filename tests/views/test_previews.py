@@ -37,6 +37,19 @@ def test_files_that_are_gone_have_no_preview(tmp_path):
     assert preview(schema) == []
 
 
+def test_a_column_with_empty_cells_is_not_called_required(tmp_path):
+    (tmp_path / "schema.pbtxt").write_text(
+        "feature { name: 'full' type: INT presence { min_fraction: 1 } shape { dim { size: 1 } } }"
+        "feature { name: 'holes' type: INT presence { min_fraction: 1 } }"
+        "feature { name: 'rare' type: INT presence { min_count: 1 } value_count { min: 1 } }"
+    )
+    schema = Schema()
+    schema.uri = str(tmp_path)
+    (table,) = preview(schema)
+    presence = {row[0]: row[2] for row in table.rows}
+    assert presence == {"full": "required", "holes": "may be empty", "rare": "optional"}
+
+
 def test_an_evaluation_is_a_table_of_slices_and_of_what_does_not_hold(tmp_path):
     given = {
         "metrics_specs": [

@@ -98,8 +98,13 @@ def missing_folder_hint(error: BaseException) -> str:
     return f"There is no folder {folder}. Make it first: os.makedirs(…, exist_ok=True)."
 
 
-def column_kind_hint(error: BaseException) -> str:
-    """What to do where a layer or a loss is given words, or a feature that some examples lack."""
+def input_hint(error: BaseException) -> str:
+    """What to do where files or columns are read as something else than they are."""
+    if "corrupted record at 0 " in str(error):
+        return (
+            "Examples are gzip files here, as in TFX, and these were read as plain ones. Read them "
+            "so: tf.data.TFRecordDataset(files, compression_type='GZIP')."
+        )
     if "Cast string to " in str(error):
         return (
             "A label or a feature is text. Make numbers of it before the model sees it: "

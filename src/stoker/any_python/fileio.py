@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files as `tfx.dsl.io.fileio` names their operations, for local paths.
+"""Files as `tfx.dsl.io.fileio` names their operations, for paths and for URLs.
 
 An open file and what is known of one have TensorFlow's names too (`tf.io.gfile`): TFX gives those.
 """
@@ -11,6 +11,7 @@ import glob as _glob
 import os
 import shutil
 import stat as _stat
+from types import ModuleType
 from typing import Any, Callable, Iterable, Iterator, Union
 
 from .layout import is_remote
@@ -38,31 +39,35 @@ PathType = Union[str, bytes, "os.PathLike[str]"]
 NotFoundError = FileNotFoundError
 
 
-def _local(path: PathType) -> str:
+def _split(path: PathType) -> tuple[str, ModuleType | None]:
+    """A path as text, and what handles URLs if it is one."""
     text = os.fsdecode(path)
-    if is_remote(text):
-        raise ValueError(
-            f"{text} is not on this machine, and fileio handles local files only. Copy it here "
-            "first, or read it with tf.io.gfile in your own code."
-        )
-    return text
+    if not is_remote(text):
+        return text, None
+    from . import url_files
+
+    return text, url_files
 
 
 def open(path: PathType, mode: str = "r") -> OpenFile:
     """Open a file; text is UTF-8."""
-    return OpenFile(_local(path), mode)
+    text, urls = _split(path)
+    return OpenFile(text, mode, urls.open_url if urls else _open_here)
+
+
+def _open_here(path: str, mode: str) -> Any:
+    # As GFile reads text: a line ends with a line feed, and nothing is translated.
+    encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
+    return builtins.open(path, mode, encoding=encoding, newline=newline)
 
 
 class OpenFile:
     """A file of Python's, with what `GFile` has besides."""
 
-    def __init__(self, path: str, mode: str) -> None:
+    def __init__(self, path: str, mode: str, open_it: Callable[[str, str], Any]) -> None:
+        self._path, self._mode = path, mode
         self._is_text = "b" not in mode
-        # As GFile reads text: a line ends with a line feed, and nothing is translated.
-        encoding, newline = ("utf-8", "\n") if self._is_text else (None, None)
-        self._file = builtins.open(  # noqa: SIM115 - whoever has this one closes it
-            path, mode, encoding=encoding, newline=newline
-        )
+        self._file = open_it(path, mode)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_file":  # it could not be opened
@@ -70,7 +75,7 @@ class OpenFile:
         return getattr(self._file, name)
 
     def __repr__(self) -> str:
-        return f"<OpenFile {self._file.name!r} mode={self._file.mode!r}>"
+        return f"<OpenFile {self._path!r} mode={self._mode!r}>"
 
     def __enter__(self) -> OpenFile:
         return self
@@ -101,7 +106,7 @@ class OpenFile:
             file_content = bytes(file_content).decode("utf-8")
         elif not self._is_text and isinstance(file_content, str):
             file_content = file_content.encode("utf-8")
-        return self._file.write(file_content)
+        return int(self._file.write(file_content))
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> int:
         """Go to a place, counted in bytes from the start, from here (1) or from the end (2)."""
@@ -109,13 +114,24 @@ class OpenFile:
         if place is None:
             raise TypeError("seek() needs an offset.")
         starts = {0: lambda: 0, 1: self._file.tell, 2: self.size}
-        return self._file.seek(starts[whence]() + place)
+        return int(self._file.seek(starts[whence]() + place))
 
     def size(self) -> int:
         """How many bytes are in the file by now."""
         if self._file.writable():
             self._file.flush()
+        if is_remote(self._path):
+            return self._measure()
         return os.fstat(self._file.fileno()).st_size
+
+    def _measure(self) -> int:
+        """How far it is to the end of an object, which has no descriptor."""
+        if "r" not in self._mode:
+            return int(self._file.tell())
+        here = self._file.tell()
+        size = self._file.seek(0, os.SEEK_END)
+        self._file.seek(here)
+        return int(size)
 
 
 class Stat:
@@ -147,72 +163,96 @@ class Stat:
 
 def exists(path: PathType) -> bool:
     """Whether there is a file or a directory."""
-    return os.path.exists(_local(path))
+    text, urls = _split(path)
+    return urls.exists(text) if urls else os.path.exists(text)
 
 
 def isdir(path: PathType) -> bool:
     """Whether there is a directory."""
-    return os.path.isdir(_local(path))
+    text, urls = _split(path)
+    return urls.isdir(text) if urls else os.path.isdir(text)
 
 
 def listdir(path: PathType) -> list[str]:
     """The names in a directory, sorted."""
-    return sorted(os.listdir(_local(path)))
+    text, urls = _split(path)
+    return urls.listdir(text) if urls else sorted(os.listdir(text))
 
 
 def glob(pattern: PathType | Iterable[PathType]) -> list[str]:
     """The paths that match a pattern, or any of several, sorted."""
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
-    return sorted({path for each in patterns for path in _glob.glob(_local(each))})
+    found: set[str] = set()
+    for text, urls in map(_split, patterns):
+        found.update(urls.glob(text) if urls else _glob.glob(text))
+    return sorted(found)
 
 
 def walk(
     top: PathType, topdown: bool = True, onerror: Callable[[OSError], object] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Each directory below `top`, with the names of its directories and files."""
-    return os.walk(_local(top), topdown=topdown, onerror=onerror)
+    text, urls = _split(top)
+    if urls:
+        there: Iterator[tuple[str, list[str], list[str]]] = urls.walk(text, topdown, onerror)
+        return there
+    return os.walk(text, topdown=topdown, onerror=onerror)
 
 
-def stat(path: PathType) -> Stat:
+def stat(path: PathType) -> Any:
     """Size, times and mode of a file."""
-    return Stat(os.stat(_local(path)))
+    text, urls = _split(path)
+    return urls.stat(text) if urls else Stat(os.stat(text))
 
 
 def mkdir(path: PathType) -> None:
     """Make a directory in one that exists."""
-    os.mkdir(_local(path))
+    text, urls = _split(path)
+    urls.mkdir(text) if urls else os.mkdir(text)
 
 
 def makedirs(path: PathType) -> None:
     """Make a directory and those above it, unless they exist."""
-    os.makedirs(_local(path), exist_ok=True)
+    text, urls = _split(path)
+    urls.makedirs(text) if urls else os.makedirs(text, exist_ok=True)
 
 
 def copy(src: PathType, dst: PathType, overwrite: bool = False) -> None:
     """Copy a file."""
-    target = _local(dst)
+    (source, urls_before), (target, urls_now) = _split(src), _split(dst)
     _refuse_to_overwrite(target, overwrite)
-    shutil.copyfile(_local(src), target)
+    urls = urls_before or urls_now
+    if urls:
+        urls.copy(source, target, is_remote)
+    else:
+        shutil.copyfile(source, target)
 
 
 def rename(src: PathType, dst: PathType, overwrite: bool = False) -> None:
     """Move a file or a directory."""
-    target = _local(dst)
-    make_way(target)
+    (source, urls_before), (target, urls_now) = _split(src), _split(dst)
+    urls = urls_before or urls_now
+    if not urls:
+        make_way(target)
     _refuse_to_overwrite(target, overwrite)
-    os.replace(_local(src), target)
+    if urls:
+        urls.rename(source, target, is_remote)
+    else:
+        os.replace(source, target)
 
 
 def remove(path: PathType) -> None:
     """Delete a file."""
-    os.remove(_local(path))
+    text, urls = _split(path)
+    urls.remove(text) if urls else os.remove(text)
 
 
 def rmtree(path: PathType) -> None:
     """Delete a directory and all that is in it."""
-    shutil.rmtree(_local(path))
+    text, urls = _split(path)
+    urls.rmtree(text) if urls else shutil.rmtree(text)
 
 
 def _refuse_to_overwrite(target: str, overwrite: bool) -> None:
-    if not overwrite and os.path.exists(target):
+    if not overwrite and exists(target):
         raise FileExistsError(f"{target} exists. Give overwrite=True to replace it.")

@@ -7,10 +7,11 @@ import csv
 import glob
 import os
 import re
+import tempfile
 from typing import TYPE_CHECKING, Any, Iterable, TypeVar
 
 from . import fileio
-from .layout import only_file
+from .layout import is_remote, only_file
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -36,9 +37,12 @@ _Message = TypeVar("_Message", bound="Message")
 
 
 def ensure_local(file_path: str) -> str:
-    """The path of a file on this machine; one that is elsewhere is an error."""
-    fileio.exists(file_path)
-    return file_path
+    """The path of a file on this machine; one that is elsewhere is copied to a temporary folder."""
+    if not is_remote(file_path):
+        return file_path
+    copied = os.path.join(tempfile.mkdtemp(prefix="stoker-"), os.path.basename(file_path))
+    fileio.copy(file_path, copied)
+    return copied
 
 
 def copy_file(src: str, dst: str, overwrite: bool = False) -> None:

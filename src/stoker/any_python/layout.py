@@ -51,20 +51,21 @@ def serving_model_path(output_uri: str, is_old_artifact: bool = False) -> str:  
     Format-Serving/saved_model.pb, Format-Serving/export/<name>/<timestamp>/saved_model.pb, the same
     two below `Format-Servo` or `serving_model_dir`, or the URI itself for files from elsewhere.
     """
-    for name in (SERVING_MODEL_DIR, "Format-Servo", "serving_model_dir"):
-        folder = os.path.join(output_uri, name)
-        export = os.path.join(folder, "export")
-        if os.path.isdir(export) and not os.path.exists(os.path.join(folder, "saved_model.pb")):
-            exporter = _only_below(export, what="exporter's folder")
-            return _only_below(exporter, what="exported model")
-        if os.path.isdir(folder):
-            return folder
-    if os.path.isdir(os.path.join(output_uri, EVAL_MODEL_DIR)):
+    served = _find_served(output_uri)
+    if not served and os.path.isdir(os.path.join(output_uri, EVAL_MODEL_DIR)):
         raise ValueError(
             f"There is no model for serving in {output_uri}, only the EvalSavedModel. Let the "
             "Trainer export one: EvalSpec(exporters=[tf.estimator.FinalExporter(…)], …)."
         )
-    return output_uri
+    return served or output_uri
+
+
+def base_model_path(output_uri: str) -> str:
+    """The model to begin a training with: the EvalSavedModel where no other was exported.
+
+    It has the weights too, and a second run of such a pipeline would fail without it.
+    """
+    return _find_served(output_uri) or eval_model_path(output_uri)
 
 
 def eval_model_path(output_uri: str, is_old_artifact: bool = False) -> str:  # noqa: ARG001
@@ -78,6 +79,18 @@ def eval_model_path(output_uri: str, is_old_artifact: bool = False) -> str:  # n
             flat = os.path.exists(os.path.join(folder, "saved_model.pb"))
             return folder if flat else _only_below(folder, what="exported model")
     return serving_model_path(output_uri)
+
+
+def _find_served(output_uri: str) -> str | None:
+    for name in (SERVING_MODEL_DIR, "Format-Servo", "serving_model_dir"):
+        folder = os.path.join(output_uri, name)
+        export = os.path.join(folder, "export")
+        if os.path.isdir(export) and not os.path.exists(os.path.join(folder, "saved_model.pb")):
+            exporter = _only_below(export, what="exporter's folder")
+            return _only_below(exporter, what="exported model")
+        if os.path.isdir(folder):
+            return folder
+    return None
 
 
 def stamped_model_path(output_uri: str) -> str:

@@ -18,9 +18,9 @@ from typing import Any, Callable, Mapping, NoReturn
 
 from . import absent_packages, dataset
 from .failures import (
-    column_kind_hint,
     debugger_hint,
     describe,
+    input_hint,
     missing_folder_hint,
     missing_module_hint,
     near_name_hint,
@@ -95,7 +95,7 @@ def execute(task: Mapping[str, Any], warn: Callable[[str], None]) -> dict[str, A
             missing_module_hint,
             near_name_hint,
             missing_folder_hint,
-            column_kind_hint,
+            input_hint,
             debugger_hint,
         )
         hints = (find(error) for find in finders)

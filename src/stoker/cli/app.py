@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where `stoker …` starts: the list of commands, and how each ending becomes an exit code."""
 
+import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,6 +17,8 @@ from stoker.errors import StokerError
 # A command is the function of its name in the module of its name, loaded when it is used.
 COMMANDS = {
     "run": "Run a pipeline file.",
+    "plan": "List the steps of a pipeline file, and the commands that run them.",
+    "step": "Run one step of a pipeline file, as an orchestrator does.",
     "train": "Train a model from a module and data, without a pipeline file.",
     "runs": "List runs.",
     "show": "Show a run, a step or an artifact.",
@@ -28,17 +32,22 @@ COMMANDS = {
     "rewrite": "Convert a model to other formats.",
     "check": "Check that a pipeline or module file is supported, without running it.",
     "verify": "Check that published files are unchanged.",
+    "copy": "Copy an artifact to a bucket or a folder.",
     "clean": "Remove files left behind by runs that failed or were killed.",
+    "store": "Move a metadata store to a server, or bring an old one up to date.",
     "env": "Manage Python environments with other versions of TensorFlow.",
+    "image": "Prepare a container image for the steps of a pipeline.",
     "doctor": "Check this machine and its Python.",
 }
 FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
+_PASSWORD = re.compile(r"(--store=)?(postgres|mysql|mariadb)[a-z+]*://[^/@:]*:[^/]+@")
 
 _EPILOG = """\b
 Exit codes:
   0    all is well
   1    the run failed, or the check found something
   2    the command was used wrongly
+  3    `stoker step`: a condition leaves the step out
   130  stopped by Ctrl-C
 
 Shell completion of commands, options, steps, runs and pipelines:
@@ -81,13 +90,42 @@ class _Commands(click.Group):
     cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(package_name="stoker", message="stoker %(version)s")
-def stoker() -> None:
+@click.option(
+    "--store",
+    metavar="FILE|URL",
+    help="The metadata store of all that follows.  [default: STOKER_STORE]",
+)
+def stoker(store: str | None) -> None:
     """Train TensorFlow models with pipelines written for TFX."""
+    if store:
+        from stoker.metadata.config import use_store  # light commands do without it
+
+        use_store(store)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command, and leave with its exit code."""
+    if argv is None:
+        _hide_password(sys.argv[1:])
     run_command(stoker, "stoker", argv)
+
+
+def _hide_password(arguments: Sequence[str]) -> None:
+    """Start anew with a store's password in the environment: all users see command lines."""
+    if not any(map(_PASSWORD.match, arguments)):
+        return
+    is_store, shown, secret = False, list[str](), ""
+    for argument in arguments:
+        option = argument == "--store"
+        if (is_store or "store" in (*shown[:1], argument[2:7])) and _PASSWORD.match(argument):
+            secret = argument.removeprefix("--store=")
+            shown = shown[:-1] if is_store else shown
+        else:
+            shown.append(argument)
+        is_store = option
+    if secret:
+        os.environ["STOKER_STORE"] = secret
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "stoker", *shown])
 
 
 def run_command(group: click.Group, name: str, argv: Sequence[str] | None = None) -> NoReturn:

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 
 import click
 
+from stoker.any_python.layout import is_remote
 from stoker.artifacts import State
 from stoker.cli.lookup import find_roots
 from stoker.cli.options import json_option, with_store
 from stoker.cli.printing import print_answer
 from stoker.metadata.store import Store
-from stoker.storage.files import find_drafts
+from stoker.storage.files import do_for_all, find_drafts
 from stoker.storage.locks import is_dir_held, is_locked
 from stoker.storage.root import Root, manifest_file, output_dir
 from stoker.storage.scratch import find_abandoned
@@ -71,17 +72,28 @@ def _describe_kept(leftover: Leftover) -> str:
 
 def find_leftovers(store: Store) -> Iterator[Leftover]:
     """Everything in the store's pipeline roots that may be removed."""
-    known = [Root(path) for path in find_roots(store)]
+    known = [Root.at(place) for place in find_roots(store)]
     kept = {
         output_dir(artifact.uri) for artifact in store.artifacts(states=(State.LIVE, State.PENDING))
     }
     abandoned = {output_dir(one.uri): one for one in store.artifacts(states=(State.ABANDONED,))}
     for directory, artifact in abandoned.items():
-        if directory not in kept and any(root.has_output(directory) for root in known):
-            yield from _if_there(directory, f"{artifact.type_name} that was not published")
-            yield from _if_there(manifest_file(artifact.uri), "its manifest")
+        root = next((root for root in known if root.has_output(directory)), None)
+        if root and directory not in kept:
+            what = f"{artifact.type_name} that was not published"
+            yield from _if_there(root.find_path(directory), what)
+            if root.url:
+                yield from _if_in_bucket(directory, what)
+                yield from _if_in_bucket(manifest_file(artifact.uri), "its manifest")
+            else:
+                yield from _if_there(manifest_file(artifact.uri), "its manifest")
     for root in known:
         yield from _left_by_dead_runs(root)
+    if any(root.url for root in known):
+        from stoker.storage.staging import StagingCache
+
+        for path, num_bytes in StagingCache().clear_left():
+            yield Leftover(path=path, what="download that was killed", num_bytes=num_bytes)
 
 
 def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
@@ -115,6 +127,13 @@ def _if_there(path: str, what: str) -> Iterator[Leftover]:
         yield Leftover(path=path, what=what, num_bytes=_size(path))
 
 
+def _if_in_bucket(url: str, what: str) -> Iterator[Leftover]:
+    from stoker.storage.places import list_objects
+
+    if objects := list_objects(url):
+        yield Leftover(path=url, what=what, num_bytes=sum(one.size for one in objects))
+
+
 def _size(path: str) -> int:
     if not os.path.isdir(path):
         return os.lstat(path).st_size
@@ -124,6 +143,11 @@ def _size(path: str) -> int:
 
 def _remove(path: str) -> bool:
     """Remove a file or directory, as far as that is allowed; whether nothing is left of it."""
+    if is_remote(path):
+        from stoker.storage.places import list_objects, remove
+
+        do_for_all(remove, [one.url for one in list_objects(path)])
+        return True
     if os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path, ignore_errors=True)
     else:

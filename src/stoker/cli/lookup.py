@@ -5,6 +5,7 @@ import os
 
 import click
 
+from stoker.any_python.layout import is_remote
 from stoker.any_python.lines import did_you_mean
 from stoker.artifacts import Artifact, State
 from stoker.errors import StoreError
@@ -87,7 +88,8 @@ def find_artifact(store: Store, text: str) -> Artifact:
             return store.artifact(int(text))
         except StoreError as error:
             raise click.UsageError(str(error)) from error
-    found = store.artifacts(uri=os.path.abspath(text), states=tuple(State))
+    uri = text.rstrip("/") if is_remote(text) else os.path.abspath(text)
+    found = store.artifacts(uri=uri, states=tuple(State))
     if not found:
         raise click.UsageError(f"There is no artifact at {text}. Name it by its id or its path.")
     return found[-1]
@@ -96,7 +98,8 @@ def find_artifact(store: Store, text: str) -> Artifact:
 def find_roots(store: Store) -> list[str]:
     """The pipeline roots of all runs, where they are now, if they are still there."""
     named = {str(run.properties[ROOT]) for run in store.runs() if ROOT in run.properties}
-    return sorted(filter(os.path.isdir, {store.moved_roots.get(one, one) for one in named}))
+    places = {store.moved_roots.get(one, one) for one in named}
+    return sorted(one for one in places if is_remote(one) or os.path.isdir(one))
 
 
 def root_of_run(store: Store, run: PipelineRun) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options that several commands share, and the store that they name.
 
-The store is the one that a command is told, or one below the current folder: the only one, the one
-that knows what is asked for, or the newest.
+The store is the one that a command or the environment is told, or one below the current folder: the
+only one, the one that knows what is asked for, or the newest.
 """
 
 import contextlib
@@ -17,7 +17,11 @@ import click
 from stoker.cli.lookup import is_known
 from stoker.cli.printing import print_line
 from stoker.errors import StokerError
-from stoker.metadata.config import StoreConfig, sqlite_metadata_connection_config
+from stoker.metadata.config import (
+    STORE_VARIABLE,
+    StoreConfig,
+    sqlite_metadata_connection_config,
+)
 from stoker.metadata.store import Store
 
 _FILES = ("metadata.db", "metadata.sqlite")
@@ -28,6 +32,18 @@ fresh_option = click.option(
     "--fresh", is_flag=True, help="Start over instead of continuing a run that was stopped."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def parameter_option(help_text: str) -> Callable[[Any], Any]:
+    """The values of RuntimeParameters; what they are for differs from command to command."""
+    return click.option(
+        "--param",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=names_and_values,
+        help=help_text,
+    )
 
 
 def names_and_values(
@@ -51,7 +67,12 @@ def store_options(command: Callable[..., int]) -> Callable[..., int]:
         default=".",
         help="A pipeline root, or a folder above it.  [default: the current folder]",
     )
-    place = click.option("--store", "place", metavar="FILE|URL", help="The metadata store itself.")
+    place = click.option(
+        "--store",
+        "place",
+        metavar="FILE|URL",
+        help=f"The metadata store itself.  [default: {STORE_VARIABLE}, if it is set]",
+    )
     return root(place(command))
 
 
@@ -69,12 +90,22 @@ def with_store(
         def with_open_store(*args: Any, root: str, place: str | None, **options: Any) -> int:
             stores = find_stores(root, place)
             config = choose_store(stores, options[by]) if by else _take_only(stores)
-            with Store(config) as store:
+            with open_store(config) as store:
                 return command(*args, store=store, **options)
 
         return with_open_store
 
     return wrap
+
+
+def open_store(config: StoreConfig) -> Store:
+    """A store to read; in a database that is empty, none is made."""
+    return Store(config, must_exist=not config.is_file)
+
+
+def name_store(config: StoreConfig) -> str:
+    """What a store is called: its file from here, or its URL without the password."""
+    return os.path.relpath(config.path) if config.is_file else config.place
 
 
 def choose_store(stores: Sequence[StoreConfig], asked: str | Sequence[str]) -> StoreConfig:
@@ -86,32 +117,33 @@ def choose_store(stores: Sequence[StoreConfig], asked: str | Sequence[str]) -> S
     if len(knowing or stores) > 1:
         others = f"{len(knowing)} that know {names[0]}" if knowing else f"{len(stores)} stores"
         print_line(
-            f"From {os.path.relpath(chosen.path)}, the newest of {others}; --store FILE chooses "
-            "another.",
+            f"From {name_store(chosen)}, the newest of {others}; --store FILE chooses another.",
             error=True,
         )
     return chosen
 
 
 def _knows(config: StoreConfig, names: Sequence[str]) -> bool:
-    with Store(config) as store:
+    with open_store(config) as store:
         return all(is_known(store, name) for name in names)
 
 
 def _find_newest_run(config: StoreConfig) -> int:
-    with Store(config) as store:
+    with open_store(config) as store:
         return max((run.created_ms for run in store.runs(newest=1)), default=0)
 
 
 def _take_only(stores: Sequence[StoreConfig]) -> StoreConfig:
     if len(stores) > 1:
-        choices = "".join(f"\n  --store {os.path.relpath(one.path)}" for one in stores)
+        choices = "".join(f"\n  --store {name_store(one)}" for one in stores)
         raise click.UsageError(f"There are {len(stores)} stores; choose one:{choices}")
     return stores[0]
 
 
 def find_stores(root: str, place: str | None) -> list[StoreConfig]:
     """The store at `place`, or all below `root`; that there is none is wrong usage."""
+    if not place and root == ".":
+        place = os.environ.get(STORE_VARIABLE)
     if place and "://" in place:
         try:
             return [StoreConfig(place)]
@@ -156,5 +188,5 @@ def complete(
 
 
 def _list_kind(config: StoreConfig, kind: Callable[[Store], Iterable[str]]) -> list[str]:
-    with Store(config) as store:
+    with open_store(config) as store:
         return list(kind(store))

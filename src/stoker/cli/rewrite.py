@@ -161,7 +161,9 @@ def _first_examples(store: Store, model: Artifact) -> Artifact | None:
 
 def _targets(formats: tuple[str, ...], precisions: tuple[str, ...]) -> list[str]:
     if precisions and "tflite" not in formats:
-        raise click.UsageError("--quantize is for --to tflite; the other formats keep float32.")
+        raise click.UsageError(
+            "--quantize is for TFLite, and other formats keep float32: add --to tflite."
+        )
     chosen = []
     for name in formats:
         kinds = precisions if name == "tflite" and precisions else ("float32",)

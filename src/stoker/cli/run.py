@@ -13,28 +13,35 @@ import click
 from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.any_python.lines import did_you_mean
 from stoker.cli.lookup import list_steps
-from stoker.cli.options import complete, fresh_option, names_and_values
+from stoker.cli.options import complete, fresh_option, parameter_option
 from stoker.cli.printing import print_line
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.in_process import InProcess
 from stoker.launchers.on_ray import OnRay
 from stoker.launchers.processes import Processes
+from stoker.metadata.config import STORE_VARIABLE, use_store
 from stoker.runner import intercept
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+on_option = click.option(
+    "--on",
+    "where",
+    type=click.Choice(["processes", "ray"]),
+    help="Where the steps run, whatever the file says: on this machine, or on a Ray cluster.",
+)
+address_option = click.option(
+    "--address",
+    metavar="HOST:PORT",
+    help="The Ray cluster; else that of RAY_ADDRESS, or one on this machine for this run.",
+)
+
+
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option(
-    "--param",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=names_and_values,
-    help="The value of a RuntimeParameter; may be given several times.",
-)
+@parameter_option("The value of a RuntimeParameter; may be given several times.")
 @click.option(
     "--force",
     multiple=True,
@@ -50,16 +57,12 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     help="What this ManualNode asks of a person is done; may be given several times.",
 )
 @fresh_option
+@on_option
+@address_option
 @click.option(
-    "--on",
-    "where",
-    type=click.Choice(["processes", "ray"]),
-    help="Where the steps run, whatever the file says: on this machine, or on a Ray cluster.",
-)
-@click.option(
-    "--address",
-    metavar="HOST:PORT",
-    help="The Ray cluster; else that of RAY_ADDRESS, or one on this machine for this run.",
+    "--store",
+    metavar="FILE|URL",
+    help=f"Where the run is recorded, whatever the file says.  [default: {STORE_VARIABLE}]",
 )
 @click.option(
     "--report",
@@ -85,6 +88,7 @@ def run(
     fresh: bool,
     where: str | None,
     address: str | None,
+    store: str | None,
     report: bool,
     debug: bool,
     verbose: bool,
@@ -96,7 +100,8 @@ def run(
     """
     if verbose:
         os.environ[WHOLE_TRACEBACK] = "1"
-    launcher = _launcher(where, address, debug=debug)
+    use_store(store)
+    launcher = choose_launcher(where, address, debug=debug)
     _tell_of_misspelled(arguments)
     with intercept(parameters, force, fresh, done, launcher, report) as runs:
         return run_as_main(file, arguments, runs)
@@ -111,7 +116,10 @@ def _tell_of_misspelled(arguments: Sequence[str]) -> None:
             print_line(line, error=True)
 
 
-def _launcher(where: str | None, address: str | None, *, debug: bool) -> Launcher | None:
+def choose_launcher(
+    where: str | None, address: str | None, *, debug: bool = False
+) -> Launcher | None:
+    """The launcher that the options ask for; None where that is for the file to say."""
     if debug and where:
         raise click.UsageError("--debug runs the steps in this process: leave --on out.")
     if debug:

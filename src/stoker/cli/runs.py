@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stoker runs`: the runs of all stores, newest first."""
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,7 +9,14 @@ import click
 from stoker.any_python.lines import did_you_mean
 from stoker.cli.lookup import run_state
 from stoker.cli.metrics import describe_steps, find_metrics
-from stoker.cli.options import complete, find_stores, json_option, store_options
+from stoker.cli.options import (
+    complete,
+    find_stores,
+    json_option,
+    name_store,
+    open_store,
+    store_options,
+)
 from stoker.cli.printing import print_answer, readable_duration, readable_time
 from stoker.metadata.config import StoreConfig
 from stoker.metadata.records import NUM_STEPS, PipelineRun
@@ -32,35 +38,31 @@ def runs(root: str, place: str | None, pipeline: str | None, number: int, as_jso
     found.sort(key=lambda record: int(record["started_ms"]), reverse=True)
     shown = found[:number]
     for one in stores:
-        _add_metrics(one, [record for record in shown if record["store"] == _name_store(one)])
+        _add_metrics(one, [record for record in shown if record["store"] == name_store(one)])
     _print(shown, with_store=len(stores) > 1, as_json=as_json)
     return 0
-
-
-def _name_store(config: StoreConfig) -> str:
-    return os.path.relpath(config.path)
 
 
 def _add_metrics(config: StoreConfig, records: list[dict[str, Any]]) -> None:
     """Add the last metrics of the runs that are shown; those of others are not read."""
     if not records:
         return
-    with Store(config) as store:
+    with open_store(config) as store:
         found = find_metrics(store, [record["run"] for record in records])
     for record in records:
         record["metrics"] = found.get(record["run"], {})
 
 
 def _list_runs(config: StoreConfig, pipeline: str | None, number: int) -> list[dict[str, Any]]:
-    with Store(config) as store:
+    with open_store(config) as store:
         found = store.runs(pipeline, newest=number)
-        return [{**_describe(run), "store": _name_store(config)} for run in found]
+        return [{**_describe(run), "store": name_store(config)} for run in found]
 
 
 def _unknown_pipeline(name: str, stores: Sequence[StoreConfig]) -> click.UsageError:
     known: list[str] = []
     for config in stores:
-        with Store(config) as store:
+        with open_store(config) as store:
             known += store.pipelines()
     names = ", ".join(dict.fromkeys(known)) or "none"
     return click.UsageError(

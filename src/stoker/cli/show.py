@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import click
 
+from stoker.any_python.layout import is_remote
 from stoker.artifacts import Artifact, Model, ModelRun
 from stoker.cli.lookup import (
     find_artifact,
@@ -81,7 +82,7 @@ def _describe(store: Store, what: str) -> _Answer:
         return _describe_execution(store, execution)
     if run := find_run(store, what):
         return _describe_run(store, run)
-    if os.path.exists(what):
+    if is_remote(what) or os.path.exists(what):
         return _describe_artifact(store, find_artifact(store, what))
     raise unknown_node(store, what)
 

@@ -44,7 +44,7 @@ def tensorboard(store: Store, names: Sequence[str], number: int, port: int) -> i
     found = dict(_find_trainings(store, names, number))
     if not found:
         raise StokerError(
-            "No training has left metrics there. Trainers write them to `model_run` as they train."
+            "No training has left metrics there. Run a pipeline with a Trainer, which writes them."
         )
     with tempfile.TemporaryDirectory(prefix="stoker-tensorboard-") as folder:
         for name, uri in found.items():

@@ -182,7 +182,7 @@ def read_data(data: str) -> Node:
             return step(data, _only(pattern))
     raise click.UsageError(
         f"--data {data} holds no files called {', '.join(by_pattern)}, and no Split-train/ and "
-        "Split-eval/."
+        "Split-eval/. Name another folder, or a file."
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
+from stoker.any_python.layout import is_remote
 from stoker.artifacts import Artifact
 from stoker.cli.lookup import find_artifact
 from stoker.cli.options import json_option, with_store
@@ -31,6 +32,7 @@ class Damage:
 def verify(store: Store, artifacts: tuple[str, ...], as_json: bool) -> int:
     """Check that the files of ARTIFACTs, or of all, are as they were when they were published.
 
+    In a bucket, by what a listing tells of each object: its version is another as soon as it is.
     Files that an Importer registered are yours to change, and are not checked.
     """
     wanted = [find_artifact(store, name) for name in artifacts] or store.artifacts()
@@ -55,7 +57,11 @@ def _verdict(num_compared: int, num_others: int, found: list[Damage]) -> str:
 
 def list_damage(artifact: Artifact) -> list[Damage]:
     """Every file of an artifact that is missing, was added, or is not what it was."""
-    return [
-        Damage(artifact=artifact.id, path=path, problem=problem)
-        for path, problem in find_problems(artifact.uri, by_digest=True)
-    ]
+    if is_remote(artifact.uri):
+        from stoker.storage.upload import find_problems_there
+
+        digest = artifact.get_string_custom_property("content_digest")
+        found = find_problems_there(artifact.uri, digest)
+    else:
+        found = find_problems(artifact.uri, by_digest=True)
+    return [Damage(artifact=artifact.id, path=path, problem=problem) for path, problem in found]

@@ -102,6 +102,10 @@ class BulkInferrer(dsl.BaseComponent):
         del spec.outputs[unused]
         super().__init__(spec, instance_name=instance_name)
 
+    def needed_splits(self, parameters: dict[str, Any]) -> list[str] | None:
+        """Those that are asked for; all by default."""
+        return list(_read_data_spec(parameters).example_splits) or None
+
 
 class Executor(dsl.BaseExecutor):
     """Calls the model's signatures on batches of examples."""
@@ -125,11 +129,15 @@ class Executor(dsl.BaseExecutor):
         output.set_int_custom_property("inferred", 1)
 
 
+def _read_data_spec(parameters: Mapping[str, Any]) -> bulk_inferrer_pb2.DataSpec:
+    return dsl.parse_message(parameters.get("data_spec"), bulk_inferrer_pb2.DataSpec())
+
+
 def _find_files(
     examples: Sequence[Artifact], exec_properties: Mapping[str, Any]
 ) -> dict[str, list[str]]:
     """The files of each split that is asked for."""
-    spec = dsl.parse_message(exec_properties.get("data_spec"), bulk_inferrer_pb2.DataSpec())
+    spec = _read_data_spec(exec_properties)
     found = [
         name
         for artifact in examples

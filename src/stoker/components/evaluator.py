@@ -8,7 +8,7 @@ blessing:   <uri>/BLESSED or <uri>/NOT_BLESSED    an empty file, if there are th
 
 import importlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import stoker.stand_ins.provide  # noqa: F401 - pipelines name what an installed TFMA lacks
@@ -141,10 +141,14 @@ class Evaluator(dsl.BaseComponent):
             return dsl.UserCode(module_file=module_file, module=module)
         return super().user_code(parameters)
 
+    def needed_splits(self, parameters: dict[str, Any]) -> list[str]:
+        """Those that are evaluated."""
+        return _list_splits(parameters)
+
     def check_features(
-        self, parameters: dict[str, Any], known: frozenset[str]
+        self, parameters: dict[str, Any], known: Mapping[str, str]
     ) -> Iterator[dsl.Problem]:
-        """That a label, a weight or a slice is no feature, nor one that the model may make."""
+        """That a label, a weight or a slice is no feature, or is text, and the model makes none."""
         config = dsl.parse_message(parameters.get("eval_config"), EvalConfig())
         if parameters.get("module_file") or parameters.get("module_path"):
             return  # its functions read what they want
@@ -154,8 +158,11 @@ class Evaluator(dsl.BaseComponent):
             for argument, name in _list_named_features(spec):
                 if name not in known:
                     yield dsl.Problem(text=_describe_missing(f"{argument}={name!r}", name, known))
+                elif known[name]:
+                    text = _describe_text(f"{argument}={name!r}", known[name])
+                    yield dsl.Problem(text=text, is_certain=False)
         for slicing in config.slicing_specs:
-            for name in {*slicing.feature_keys, *slicing.feature_values} - known:
+            for name in {*slicing.feature_keys, *slicing.feature_values} - known.keys():
                 text = _describe_missing(f"the slicing_spec of {name!r}", name, known)
                 yield dsl.Problem(text=f"{text} There are no slices by it.", is_certain=False)
 
@@ -168,11 +175,23 @@ def _list_named_features(spec: ModelSpec) -> Iterator[tuple[str, str]]:
             yield f"{argument}s", name
 
 
-def _describe_missing(what: str, name: str, known: frozenset[str]) -> str:
+def _describe_text(what: str, word: str) -> str:
+    return (
+        f"{what} is text, such as {word!r:.40}, and metrics take numbers. Unless it is a class of "
+        "the model, let its signature make numbers: ModelSpec(preprocessing_function_names=[…])."
+    )
+
+
+def _describe_missing(what: str, name: str, known: Iterable[str]) -> str:
     return (
         f"{what} is no feature of the examples.{did_you_mean(name, known)} They have "
         f"{', '.join(sorted(known))}."
     )
+
+
+def _list_splits(parameters: dict[str, Any]) -> list[str]:
+    splits: list[str] = json.loads(parameters.get("example_splits") or '["eval"]')
+    return splits
 
 
 class Executor(dsl.BaseExecutor):
@@ -193,7 +212,7 @@ class Executor(dsl.BaseExecutor):
             spec.name: _find_folder(spec, model)
             for spec, model in zip(config.model_specs, models, strict=False)
         }
-        splits = json.loads(exec_properties.get("example_splits") or '["eval"]')
+        splits = _list_splits(exec_properties)
         Evaluation(
             config=config,
             models=folders,

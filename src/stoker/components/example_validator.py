@@ -98,12 +98,12 @@ class Executor(dsl.BaseExecutor):
         blessed = {split: int(not has_anomalies(one)) for split, one in found.items()}
         anomalies.set_json_value_custom_property("blessed", blessed)
         summary = "\n".join(f"{split}: {_summarize(one)}" for split, one in found.items())
+        say(summary)
         if exec_properties.get("fail_on_anomalies") and not all(blessed.values()):
             raise BadData(
-                f"The examples have anomalies:\n{summary}\n"
+                f"The examples have anomalies: {_shorten(found)}\n"
                 "Correct the data or the schema, or leave out fail_on_anomalies."
             )
-        say(summary)
 
 
 def _find(
@@ -139,6 +139,16 @@ def _read_split_statistics(
     if split not in statistics.splits and len(statistics.splits) == 1:
         split = statistics.splits[0]
     return read_statistics(os.path.join(statistics.path(split=split), STATISTICS_FILE))
+
+
+def _shorten(found: "dict[str, anomalies_pb2.Anomalies]") -> str:
+    """The first anomaly, and how many more there are; the summary has all."""
+    from stoker.statistics.anomalies import describe_anomalies
+
+    lines = [(split, *line) for split, one in found.items() for line in describe_anomalies(one)]
+    split, name, short, text = lines[0]
+    more = f"; and {len(lines) - 1} more, which the step has listed" if lines[1:] else ""
+    return f"{split}: {name}: {short}: {text.rstrip('.')}{more}."
 
 
 def _summarize(anomalies: "anomalies_pb2.Anomalies") -> str:

@@ -4,6 +4,8 @@
 import os
 from typing import Any, ClassVar
 
+from stoker.any_python import fileio
+from stoker.any_python.layout import is_remote
 from stoker.artifacts import Artifact, PropertyValue
 from stoker.dsl import Channel, Node, RuntimeParameter
 from stoker.dsl.parameters import substitute
@@ -63,20 +65,32 @@ class Importer(Node):
     def find_uri(self, given: dict[str, Any]) -> str:
         """Where the files are, or should be."""
         path = substitute(self.source_uri, given)
+        if is_remote(path):
+            return str(path).rstrip("/")
         return os.path.abspath(find_users_path(path, self._declaring_folder))
 
     def artifact(self, given: dict[str, Any]) -> Artifact:
         """The files as an artifact, with a digest of their content."""
         uri = self.find_uri(given)
-        if not os.path.exists(uri):
+        if not fileio.exists(uri):
             raise ValueError(f"{self.id}: there is nothing at source_uri={uri!r}. Check the path.")
         artifact = self.artifact_type()
         artifact.uri = uri
         artifact.properties |= self._properties
         artifact.custom_properties |= self._custom_properties
-        artifact.custom_properties["content_digest"] = describe(uri).digest
+        artifact.custom_properties["content_digest"] = _digest(uri)
         artifact.custom_properties["is_external"] = 1
         return artifact
+
+
+def _digest(uri: str) -> str:
+    """What is there, by its content; in a bucket, by its versions."""
+    if not is_remote(uri):
+        return describe(uri).digest
+    from stoker.storage.places import list_objects
+    from stoker.storage.staging import digest_objects
+
+    return digest_objects(list_objects(uri), uri)
 
 
 class ImporterNode(Importer):

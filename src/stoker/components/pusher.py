@@ -7,7 +7,7 @@
 Nothing else is in that folder: servers and scripts take every name in it for a version. The copy is
 made in the step's own scratch folder; only where no rename leads from there to the served folder,
 which is on another file system, it is made beside the versions, as `.pushing`. Whoever pushes holds
-the lock of the folder itself.
+the lock of the folder itself. To a bucket, a model is pushed as `storage/served_bucket.py` tells.
 """
 
 import contextlib
@@ -16,13 +16,14 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.launcher_link import report_doing
-from stoker.any_python.layout import serving_model_path
+from stoker.any_python.layout import is_remote, serving_model_path
 from stoker.any_python.lines import say
+from stoker.any_python.url_files import find_lack
 from stoker.artifacts import (
     Artifact,
     ArtifactMap,
@@ -46,6 +47,8 @@ _OLD_LAST_PUSH, _OLD_LOCK = ".last_push", ".push_lock"
 _NUM_DIGITS = 18
 """Of a version, as far as servers count."""
 _STAMPED_MODEL = "stamped_model"
+_SERVED_DIGEST = "served_digest"
+"""Of a PushedModel in a bucket: the digest of the objects that are served."""
 _MARKERS: dict[str, Marker] = {"model_blessing": "BLESSED", "infra_blessing": "INFRA_BLESSED"}
 
 
@@ -122,6 +125,8 @@ class Pusher(dsl.BaseComponent):
         except ValueError as error:
             yield dsl.Problem(text=str(error))
             return
+        if is_remote(there):
+            return  # that takes requests: what may not be written to is told when it is
         while not os.path.lexists(there):
             there = os.path.dirname(there)
         if not os.path.isdir(there):
@@ -140,6 +145,8 @@ class Pusher(dsl.BaseComponent):
             base_directory, version = os.path.split(
                 pushed_model.get_string_custom_property("pushed_destination")
             )
+            if is_remote(base_directory) and version.isdecimal():
+                return _find_what_is_in_bucket(base_directory, pushed_model)
             if os.path.isabs(base_directory) and version.isdecimal():
                 return _find_what_else_is_served(base_directory, pushed_model)
         return ""
@@ -165,13 +172,19 @@ class Executor(dsl.BaseExecutor):
         report_doing(f"pushing the model to {base_directory}")
         # First the copy that nobody serves: the push is the last thing that can go wrong.
         copy_tree(model_path, pushed_model.uri)
-        version = push(
-            model_path,
-            base_directory,
-            last_push=root_of(pushed_model.uri).last_push_file(base_directory),
-            scratch_dir=self._get_tmp_dir(),
-            published=_find_published(model_path, input_dict),
-        )
+        last_push = root_of(pushed_model.uri).last_push_file(base_directory)
+        published = _find_published(model_path, input_dict)
+        if is_remote(base_directory):
+            version, digest = _push_away(model_path, base_directory, last_push, published)
+            pushed_model.set_string_custom_property(_SERVED_DIGEST, digest)
+        else:
+            version = push(
+                model_path,
+                base_directory,
+                last_push=last_push,
+                scratch_dir=self._get_tmp_dir(),
+                published=published,
+            )
         destination = os.path.join(base_directory, str(version))
         say(f"The model is pushed to {destination}.")
         self._MarkPushed(pushed_model, destination, str(version))
@@ -227,14 +240,37 @@ def push(
     with hold_folder(base_directory):
         _take_over(base_directory, last_push)
         with _make_copy(model_path, base_directory, scratch_dir) as copy:
-            copied = seal(copy)
-            for name, problem in find_differences(published or copied, copied):
-                raise ModelRejected(
-                    f"The model in {model_path} is not what was published, and is not pushed: "
-                    f"{show_path(name)}: {problem}. Run the pipeline again: a model that is "
-                    "damaged is made anew."
-                )
+            _refuse_other(model_path, seal(copy), published)
             return _add_version(copy, base_directory, last_push)
+
+
+def _refuse_other(model_path: str, found: Manifest, published: Manifest | None) -> None:
+    for name, problem in find_differences(published or found, found):
+        raise ModelRejected(
+            f"The model in {model_path} is not what was published, and is not pushed: "
+            f"{show_path(name)}: {problem}. Run the pipeline again: a model that is "
+            "damaged is made anew."
+        )
+
+
+def _push_away(
+    model_path: str, url: str, last_push: str, published: Manifest | None
+) -> tuple[int, str]:
+    """Add the model to a bucket under a new version; gives that, and a digest of what is there."""
+    from stoker.storage.served_bucket import push_to_bucket
+
+    model = describe(model_path)
+    _refuse_other(model_path, model, published)
+
+    def choose(taken: Sequence[str]) -> int:
+        version = next_version(now=int(time.time()), last=_read_version(last_push), taken=taken)
+        with write_whole(last_push) as file:
+            file.write(b"%d\n" % version)
+        return version
+
+    pending_file = os.path.join(os.path.dirname(last_push), "pending")
+    pushed = push_to_bucket(model_path, model, url, choose=choose, pending_file=pending_file)
+    return pushed.version, pushed.digest
 
 
 def _take_over(base_directory: str, last_push: str) -> None:
@@ -327,7 +363,19 @@ def _find_what_else_is_served(base_directory: str, pushed_model: Artifact) -> st
     return ""
 
 
-def next_version(*, now: int, last: int, taken: list[str]) -> int:
+def _find_what_is_in_bucket(url: str, pushed_model: Artifact) -> str:
+    from stoker.storage.served_bucket import digest_version, list_versions
+
+    versions = list_versions(url)
+    if not versions:
+        return f"there is no version in {url} any more"
+    newest = f"{url}/{max(versions, key=int)}"
+    if digest_version(newest) != pushed_model.get_string_custom_property(_SERVED_DIGEST):
+        return f"{newest}, the highest version, is not the model that was pushed"
+    return ""
+
+
+def next_version(*, now: int, last: int, taken: Sequence[str]) -> int:
     """The second of the push, or the first number after every version before it."""
     versions = [int(name) for name in taken if name.isdecimal()]
     return max(now, *(version + 1 for version in [last, *versions]))
@@ -349,9 +397,15 @@ def _read_version(last_push: str) -> int:
 def _base_directory(push_destination: str | None) -> str:
     destination = dsl.parse_message(push_destination, PushDestination())
     directory: str = destination.filesystem.base_directory
-    if not directory or "://" in directory:
+    if is_remote(directory) and not (lack := find_lack(directory)):
+        return directory.rstrip("/")
+    if not directory or is_remote(directory):
         raise ValueError(
-            f"Pusher takes a base_directory on a file system, got {directory!r}. Mount what is "
-            "elsewhere, or give a custom_executor_spec that pushes there."
+            f"Pusher takes a base_directory that it can reach, got {directory!r}. "
+            + (
+                lack
+                if directory
+                else "Give a folder, the URL of a bucket, or a custom_executor_spec."
+            )
         )
     return os.path.abspath(directory)

@@ -21,6 +21,7 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 from stoker.any_python.dataset import RecordBatchesOptions, TensorFlowDatasetOptions
 from stoker.any_python.surroundings import cluster, fresh_seed
 from stoker.data.background_columns import columns_for
+from stoker.data.batch_iterator import BatchDataset, has_parts
 from stoker.data.columns import Columns, num_examples
 from stoker.data.decode import arrow_schema, decode_batch
 from stoker.data.gather import RowReader
@@ -74,6 +75,8 @@ def tf_dataset_factory(
     else:
         dataset = _read_from_records(files, parsing, options, start)
     dataset = dataset.prefetch(options.prefetch_buffer_size).with_options(_share_by_batches())
+    if has_parts(dataset.element_spec):
+        dataset = BatchDataset(dataset)
     return mark_as_from_accessor(dataset, passes, rows)
 
 

@@ -62,7 +62,9 @@ def as_feature(column: pa.Array, where: str) -> pa.Array:
             return as_lists(_values(column, kind), empty_is_null=True)
         values = _values(column.flatten(), kind)
     except pa.ArrowInvalid as error:
-        raise BadData(f"{where} holds a value that does not fit: {error}.") from error
+        raise BadData(
+            f"{where} holds a value that does not fit: {error}. Correct it, or convert the column."
+        ) from error
     if values.null_count:
         raise BadData(f"{where} has a null inside a list. Leave it out of the list.")
     lengths = pc.fill_null(pc.list_value_length(column), 0).cast(pa.int64())

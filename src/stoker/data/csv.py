@@ -139,10 +139,11 @@ def _read_file(path: str, table: CsvLayout) -> Iterator[pa.RecordBatch]:
         wrong = _diagnose(path, table)
         if not wrong and "straddl" in str(error) and table.block_bytes < _MAX_BLOCK_BYTES:
             raise Surprise(f"{path} has a row of more than {table.block_bytes} bytes") from error
-        raise BadData(wrong or f"{path}: {error}.") from error
+        raise BadData(wrong or f"{path}: {error}. Correct the file.") from error
     except UNREADABLE as error:
         raise BadData(
-            f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}."
+            f"{path} cannot be read beyond byte {quotes.num_bytes} (uncompressed): {error}. "
+            "Copy it here again."
         ) from error
     # Arrow reads all from a quote to the next one as one cell, or to the end of the file.
     if quotes.are_odd and (wrong := _diagnose(path, table)):

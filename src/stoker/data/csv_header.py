@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first line of a CSV file: the names of its columns, without what reads the values."""
+"""The first lines of a CSV file: the names of its columns, and which of them hold text."""
 
 import collections
 import csv
 import io
+import itertools
 from typing import IO
 
 from stoker.data.input_files import UNREADABLE, open_any
 from stoker.errors import BadData
 
 NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
+_ROWS_TO_LOOK_AT = 20
 
 
 def read_header(path: str, delimiter: str = ",") -> list[str]:
     """The names of the columns; BadData if they are none, or the same one twice."""
-    try:
-        with open_text(path) as lines:
-            names = next(csv.reader(lines, delimiter=delimiter), [])
-    except (csv.Error, *UNREADABLE) as error:
-        raise BadData(f"{path} cannot be read as CSV: {error}.") from error
+    names, *_ = _read_rows(path, delimiter, 1) or [[]]
     if not names:
         raise BadData(f"{path} is empty: it needs a first line with the names of the columns.")
     if not is_utf8(names):
@@ -27,6 +25,34 @@ def read_header(path: str, delimiter: str = ",") -> list[str]:
     if times > 1:
         raise BadData(f"{path}, line 1: the column {name!r} is there more than once. Rename one.")
     return names
+
+
+def find_words(path: str) -> dict[str, str]:
+    """The names of the columns, each with the first cell that is no number; "" if none is seen."""
+    names = read_header(path)
+    words = dict.fromkeys(names, "")
+    for row in _read_rows(path, ",", _ROWS_TO_LOOK_AT)[1:]:
+        for name, cell in zip(names, row, strict=False):
+            words[name] = words[name] or ("" if _is_number(cell) else cell)
+    return words
+
+
+def _read_rows(path: str, delimiter: str, num_rows: int) -> list[list[str]]:
+    try:
+        with open_text(path) as lines:
+            return list(itertools.islice(csv.reader(lines, delimiter=delimiter), num_rows))
+    except (csv.Error, *UNREADABLE) as error:
+        raise BadData(
+            f"{path} cannot be read as CSV: {error}. Write it again, or give another pattern."
+        ) from error
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return not cell.strip()
+    return True
 
 
 def open_text(path: str) -> IO[str]:

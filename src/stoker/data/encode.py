@@ -55,7 +55,7 @@ def encode(batch: pa.RecordBatch, nulls: Nulls = "empty") -> pa.LargeBinaryArray
     for name, column in sorted(columns, key=lambda pair: _map_order(pair[0])):
         parts += _entries(name.encode(), column, nulls)
     features = _join(*parts) if parts else _nothing(batch.num_rows)
-    return _join(_before(features, functools.partial(_header, _FIELD_1)), features)
+    return _join(_before(features, functools.partial(field_header, _FIELD_1)), features)
 
 
 def encode_feature(column: pa.Array) -> pa.LargeBinaryArray:
@@ -71,14 +71,14 @@ def as_array(values: Sequence[bytes]) -> pa.LargeBinaryArray:
 
 def each(array: pa.LargeBinaryArray) -> list[bytes]:
     """The values of an array without nulls. (`to_pylist` takes ten times as long.)"""
-    ends = _offsets(array)
+    ends = offsets_of(array)
     whole = contents(array).tobytes()
     return [whole[begin:end] for begin, end in itertools.pairwise((ends - ends[0]).tolist())]
 
 
 def contents(array: pa.LargeBinaryArray) -> memoryview:
     """The values of an array, one after the other."""
-    ends = _offsets(array)
+    ends = offsets_of(array)
     return memoryview(array.buffers()[2] or b"")[ends[0] : ends[-1]]
 
 
@@ -107,31 +107,31 @@ def _body(column: pa.Array) -> tuple[_Kind, pa.LargeBinaryArray]:
     values = column.flatten()
     assert not values.null_count, "a list holds a null"
     if pa.types.is_int64(values.type):
-        return "int64", _regroup(_varints(_numpy(values, np.uint64)), ends)
+        return "int64", _regroup(varints(_numpy(values, np.uint64)), ends)
     if pa.types.is_float32(values.type):
         return "float", _regroup(_fixed32(_numpy(values, np.float32)), ends)
     words = values.cast(_BINARY)
-    fields = _join(_before(words, functools.partial(_header, _FIELD_1)), words)
+    fields = _join(_before(words, functools.partial(field_header, _FIELD_1)), words)
     return "bytes", _regroup(fields, ends)
 
 
 def _entry_header(name: bytes, kind: _Kind, size: int) -> bytes:
     """What comes before the `size` bytes of a feature's values in an entry of the map."""
     feature = _feature_header(kind, size)
-    key = _header(_FIELD_1, len(name)) + name
-    value = _header(_FIELD_2, len(feature) + size) + feature
-    return _header(_FIELD_1, len(key) + len(value) + size) + key + value
+    key = field_header(_FIELD_1, len(name)) + name
+    value = field_header(_FIELD_2, len(feature) + size) + feature
+    return field_header(_FIELD_1, len(key) + len(value) + size) + key + value
 
 
 def _feature_header(kind: _Kind, size: int) -> bytes:
     if kind == "none":
         return b""
     # Numbers are packed in one field 1, which protobuf leaves out when it is empty.
-    packed = _header(_FIELD_1, size) if size and kind != "bytes" else b""
-    return _header(_KIND_TAGS[kind], len(packed) + size) + packed
+    packed = field_header(_FIELD_1, size) if size and kind != "bytes" else b""
+    return field_header(_KIND_TAGS[kind], len(packed) + size) + packed
 
 
-def _header(tag: bytes, size: int) -> bytes:
+def field_header(tag: bytes, size: int) -> bytes:
     """The tag and the length of a field of `size` bytes."""
     digits = bytearray()
     while size > 0x7F:
@@ -160,10 +160,10 @@ def _join(*parts: _Part) -> pa.LargeBinaryArray:
 
 def _regroup(pieces: pa.LargeBinaryArray, ends: np.ndarray) -> pa.LargeBinaryArray:
     """Neighbouring pieces put together: row i is made of the pieces ends[i] to ends[i + 1]."""
-    return _binary(_offsets(pieces)[ends], pieces.buffers()[2])
+    return _binary(offsets_of(pieces)[ends], pieces.buffers()[2])
 
 
-def _varints(numbers: np.ndarray) -> pa.LargeBinaryArray:
+def varints(numbers: np.ndarray) -> pa.LargeBinaryArray:
     """Each number in base 128, low digits first, the high bit set on all but the last digit."""
     sizes = np.ones(len(numbers), np.int64)
     longest = max(1, (int(numbers.max(initial=0)).bit_length() + 6) // 7)
@@ -200,7 +200,7 @@ def _validity(column: pa.Array) -> np.ndarray:
     return _numpy(column.is_valid().cast(pa.uint8()), np.uint8)
 
 
-def _offsets(array: pa.LargeBinaryArray) -> np.ndarray:
+def offsets_of(array: pa.LargeBinaryArray) -> np.ndarray:
     """Where each value begins, and where the last one ends."""
     if not len(array):
         return np.zeros(1, np.int64)

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of mapped columns by their numbers, in any order: what a shuffle reads.
 
-Each file is seen as one array per type of value, and tables say where in it each block keeps the
-values of a column. Rows are sorted by block first, so that one call of numpy picks a column's
-values out of one file, however many blocks there are, and finds them near each other.
+Narrow columns are packed into rows when the first is read, see `packed_rows`. Of the others, each
+file is seen as one array per type of value, and tables say where in it each block keeps the values
+of a column. Rows are sorted by block first, so that one call of numpy picks a column's values out
+of one file, however many blocks there are, and finds them near each other.
 """
 
 import functools
 import itertools
-import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import pyarrow as pa
 from stoker.data.column_file import BLOCK_ROWS, ColumnFile, type_of
 from stoker.data.columns import Columns
 from stoker.data.encode import ends_of
-from stoker.errors import BadData
+from stoker.data.packed_rows import Cells, PackedRows, changed, find_lengths, find_words
 
 _OFFSET = np.dtype(np.int64)
 _BYTES = np.dtype(object)
@@ -29,19 +28,6 @@ _DTYPES: dict[Any, np.dtype] = {
     pa.float32(): np.dtype(np.float32),
     pa.large_binary(): _BYTES,
 }
-_MAX_WORDS = 1 << 14
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """One column's values in some rows."""
-
-    values: np.ndarray
-    """One row after another: numbers, or bytes as objects."""
-    lengths: np.ndarray | int
-    """How many values each row has; one number if all have the same."""
-    codes: np.ndarray | None = None
-    """If given, `values` are a column's few distinct words, and these say which, value by value."""
 
 
 class RowReader:
@@ -50,10 +36,26 @@ class RowReader:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._tables: dict[str, _ColumnTable] = {}
+        self._packed: dict[tuple[str, ...], PackedRows] = {}
         self._lock = threading.Lock()
 
     def read(self, rows: np.ndarray, names: Sequence[str]) -> dict[str, Cells]:
         """The cells of some columns in the given rows."""
+        packed = self._pack(tuple(names)).read(rows, names)
+        rest = [name for name in names if name not in packed]
+        return {**packed, **self._gather(rows, rest)} if rest else packed
+
+    def missing(self, rows: np.ndarray, name: str) -> np.ndarray:
+        """Whether the rows lack a feature altogether; an empty list is not missing."""
+        blocks, within = self._places(rows)
+        answer = np.empty(len(rows), np.bool_)
+        for block in np.unique(blocks).tolist():
+            where = blocks == block
+            nulls = _column(self._blocks[block], name).is_null().cast(pa.uint8())
+            answer[where] = np.frombuffer(nulls.buffers()[1], np.uint8)[within[where]]
+        return answer
+
+    def _gather(self, rows: np.ndarray, names: Sequence[str]) -> dict[str, Cells]:
         tables = [self._table(name) for name in names]
         blocks, within = self._places(rows)
         # numpy sorts numbers of 16 bits several times faster than longer ones.
@@ -67,16 +69,23 @@ class RowReader:
             for name, table in zip(names, tables, strict=True)
         }
 
-    def missing(self, rows: np.ndarray, name: str) -> np.ndarray:
-        """Whether the rows lack a feature altogether; an empty list is not missing."""
-        return self._table(name).missing(*self._places(rows))
-
     @functools.cached_property
     def _files(self) -> list[tuple[ColumnFile, list[pa.RecordBatch]]]:
         """All files with their blocks, checked."""
         # A file that turns out to be damaged is replaced when its blocks are asked for.
         blocks = [self._columns.shard_blocks(shard) for shard in range(len(self._columns.files))]
         return list(zip(self._columns.files, blocks, strict=True))
+
+    @functools.cached_property
+    def _blocks(self) -> list[pa.RecordBatch]:
+        return [block for _, blocks in self._files for block in blocks]
+
+    def _pack(self, names: tuple[str, ...]) -> PackedRows:
+        with self._lock:
+            if names not in self._packed:
+                columns = {name: [_column(block, name) for block in self._blocks] for name in names}
+                self._packed[names] = PackedRows(columns)
+            return self._packed[names]
 
     def _table(self, name: str) -> "_ColumnTable":
         with self._lock:
@@ -106,9 +115,7 @@ def _reorder(cells: Cells, ranks: np.ndarray) -> Cells:
         places = spread(starts.take(ranks), lengths)
     elif lengths != 1:
         places = np.add.outer(ranks * lengths, np.arange(lengths)).ravel()
-    if cells.codes is None:
-        return Cells(cells.values.take(places), lengths)
-    return Cells(cells.values, lengths, cells.codes.take(places))
+    return Cells(cells.values.take(places), lengths, cells.words)
 
 
 class _ColumnTable:
@@ -128,27 +135,21 @@ class _ColumnTable:
         # for bytes: validity, offsets, bytes.
         items = functools.partial(_Items, name, files)
         self._list_offsets = items(1, _OFFSET)
-        self._words = _few_words(self._arrays) if self._dtype == _BYTES else None
-        self._first_codes = ends_of(self._num_values)[:-1]
+        self._words = find_words(name, self._arrays) if self._dtype == _BYTES else None
+        self._first_values = ends_of(self._num_values)[:-1]
         self._values = items(3, _OFFSET if self._dtype == _BYTES else self._dtype)
         self._bytes = items(4, np.dtype(np.uint8))
 
     def cells(self, blocks: np.ndarray, within: np.ndarray) -> Cells:
         lengths, blocks, within = self._values_in(blocks, within)
         if self._words:
-            words, codes = self._words
-            return Cells(words, lengths, codes.take(self._first_codes.take(blocks) + within))
+            codes = self._first_values.take(blocks) + within
+            if self._words.codes is not None:
+                codes = self._words.codes.take(codes)
+            return Cells(codes, lengths, self._words.words)
         if self._dtype == _BYTES:
             return Cells(self._slices(blocks, within), lengths)
         return Cells(self._values.take(blocks, within), lengths)
-
-    def missing(self, blocks: np.ndarray, within: np.ndarray) -> np.ndarray:
-        answer = np.empty(len(blocks), np.bool_)
-        for block in np.unique(blocks).tolist():
-            where = blocks == block
-            nulls = self._arrays[block].is_null().cast(pa.uint8())
-            answer[where] = np.frombuffer(nulls.buffers()[1], np.uint8)[within[where]]
-        return answer
 
     def _values_in(
         self, blocks: np.ndarray, within: np.ndarray
@@ -184,11 +185,7 @@ class _ColumnTable:
         """Where some lists or words begin and end, which is within the `sizes` of their blocks."""
         starts, ends = offsets.take(blocks, within), offsets.take(blocks, within + 1)
         if np.any((starts < 0) | (starts > ends) | (ends > sizes.take(blocks))):
-            raise BadData(
-                f"The columns of the feature {self._name!r} have changed while they were read. "
-                "Delete the folder `columns` beside the splits, and run again; do not write to "
-                "files that are being read."
-            )
+            raise changed(self._name)
         return starts, ends
 
 
@@ -248,47 +245,12 @@ def _column(block: pa.RecordBatch, name: str) -> pa.Array:
     return pa.nulls(block.num_rows) if place < 0 else block.column(place)
 
 
-def _few_words(arrays: Sequence[pa.Array]) -> tuple[np.ndarray, np.ndarray] | None:
-    """The distinct values of a column of bytes, and which one each value is; None if too many.
-
-    TensorFlow makes a tensor of numbers, and picks words, much faster than it makes one of bytes.
-    """
-    numbers: dict[bytes, int] = {}
-    codes = _scratch(sum(len(array.values) for array in arrays))
-    done = 0
-    for array in arrays:
-        coded = array.values.dictionary_encode()
-        found = [numbers.setdefault(word, len(numbers)) for word in coded.dictionary.to_pylist()]
-        if len(numbers) > _MAX_WORDS:
-            return None
-        indices = np.frombuffer(coded.indices.buffers()[1] or b"", np.int32, len(coded))
-        codes[done : done + len(coded)] = np.array(found, codes.dtype).take(indices)
-        done += len(coded)
-    words = np.empty(len(numbers), _BYTES)
-    words[:] = list(numbers)
-    return words, codes
-
-
-def _scratch(num_codes: int) -> np.ndarray:
-    """Numbers below _MAX_WORDS on the disk rather than in memory."""
-    if not num_codes:
-        return np.empty(0, np.uint16)
-    with tempfile.TemporaryFile() as file:
-        return np.memmap(file, np.uint16, "w+", shape=num_codes)
-
-
 def _same_length(arrays: Sequence[pa.Array]) -> int | None:
     """How many values every row has, if that is the same number."""
     if pa.types.is_null(arrays[0].type):
         return 0
-    found: set[int] = set()
-    for array in arrays:
-        if len(array):
-            lengths = np.diff(np.frombuffer(array.buffers()[1], _OFFSET)[: len(array) + 1])
-            found |= {int(lengths.min()), int(lengths.max())}
-        if len(found) > 1:
-            return None
-    return next(iter(found), 0)
+    least, most = find_lengths(arrays)
+    return least if least == most else None
 
 
 def _dtype(column: pa.DataType) -> np.dtype:

@@ -10,6 +10,8 @@ from typing import IO, Any
 
 from isal import isal_zlib
 
+from stoker.any_python import fileio
+from stoker.any_python.layout import is_remote
 from stoker.errors import BadData
 
 _GZIP = b"\x1f\x8b"
@@ -37,6 +39,8 @@ def find_files(pattern: str) -> list[str]:
     """The files that match a pattern; where only folders do, all files in them. It may be none."""
     with contextlib.suppress(BadData):
         return matching_files(pattern)
+    if is_remote(pattern):
+        return _find_objects(pattern)
     below = (os.walk(folder) for folder in sorted(glob.glob(pattern)) if os.path.isdir(folder))
     found = [
         os.path.join(folder, name)
@@ -47,7 +51,20 @@ def find_files(pattern: str) -> list[str]:
     return sorted(path for path in found if os.path.isfile(path))
 
 
+def _find_objects(pattern: str) -> list[str]:
+    """The URLs that match a pattern; where only folders do, all below them."""
+    found = fileio.glob(pattern)
+    below = (fileio.walk(one) for one in found if fileio.isdir(one))
+    return sorted(
+        f"{folder}/{name}" for walk in below for folder, _, names in walk for name in names
+    )
+
+
 def _matching_one(pattern: str) -> list[str]:
+    if is_remote(pattern):
+        from stoker.storage.places import find_matching  # not for those whose files are all here
+
+        return find_matching(pattern)
     if os.path.isfile(pattern):  # a name may hold characters that glob would read as a pattern
         return [pattern]
     if os.path.isdir(pattern):
@@ -74,7 +91,7 @@ def _name_kind(path: str) -> str:
 
 def fingerprint(split: str, files: Iterable[str]) -> str:
     """What identifies the input of a split, in the form in which TFX records it."""
-    stats = [os.stat(path) for path in files]
+    stats = [fileio.stat(path) for path in files]
     seconds = [int(stat.st_mtime) for stat in stats]
     xor = 0
     for second in seconds:

@@ -43,7 +43,9 @@ def scan(files: Sequence[str]) -> pa.Schema:
                 if _has_large(column) and _has_too_large(lines):
                     raise _Differing("a number that is too large")
         except (pa.ArrowInvalid, _Differing) as error:
-            raise BadData(_diagnose(files, path) or f"{path}: {error}.") from error
+            raise BadData(
+                _diagnose(files, path) or f"{path}: {error}. Correct the file."
+            ) from error
         num_rows += table.num_rows
     if not num_rows:
         raise BadData(
@@ -64,7 +66,8 @@ def read_lines(files: Sequence[str]) -> Iterator[tuple[str, bytes]]:
                     offset += len(lines) + 1
         except UNREADABLE as error:
             raise BadData(
-                f"{path} cannot be read beyond byte {offset} (uncompressed): {error}."
+                f"{path} cannot be read beyond byte {offset} (uncompressed): {error}. "
+                "Copy it here again."
             ) from error
 
 

@@ -38,7 +38,8 @@ def _batches(path: str) -> Iterator[pa.RecordBatch]:
             batch = next(batches, None)
         except (pa.ArrowException, OSError) as error:
             raise BadData(
-                f"{path} cannot be read as Parquet from row {num_rows} on: {_reason(error)}."
+                f"{path} cannot be read as Parquet from row {num_rows} on: {_reason(error)}. "
+                "Write it again."
             ) from error
         if batch is None:
             return
@@ -50,7 +51,10 @@ def _open(path: str) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
-        raise BadData(f"{path} cannot be read as Parquet: {_reason(error)}.") from error
+        raise BadData(
+            f"{path} cannot be read as Parquet: {_reason(error)}. Write it again, or give another "
+            "pattern."
+        ) from error
 
 
 def _reason(error: Exception) -> str:

@@ -63,7 +63,7 @@ def parser_config(tensor: schema_pb2.TensorRepresentation, kind: int) -> Any:
     if kind not in _DTYPES:
         raise ValueError(
             f"The schema says that {value_column(tensor)!r} is of type "
-            f"{schema_pb2.FeatureType.Name(kind)}. A tensor is of type BYTES, INT or FLOAT."
+            f"{schema_pb2.FeatureType.Name(kind)}. A tensor takes BYTES, INT or FLOAT."
         )
     dtype = _DTYPES[kind]
     if tensor.HasField("dense_tensor"):

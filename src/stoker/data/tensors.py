@@ -20,16 +20,23 @@ import tensorflow as tf
 from tensorflow.python.ops import parsing_config
 
 from stoker.data.column_file import type_of
-from stoker.data.gather import Cells, RowReader, spread
+from stoker.data.encode import as_integers, each, ends_of
+from stoker.data.gather import RowReader
+from stoker.data.packed_rows import Cells
 from stoker.data.parsing import Parsing, Tensors
 from stoker.data.pending_calls import PendingCalls
 from stoker.data.row_order import Passes, RowOrder
+from stoker.data.tensor_messages import serialize_strings
 
 _KINDS = (tf.io.FixedLenFeature, tf.io.VarLenFeature, tf.io.SparseFeature, tf.io.RaggedFeature)
 _DTYPES = {pa.int64(): tf.int64, pa.float32(): tf.float32, pa.large_binary(): tf.string}
 _ROWS_AT_ONCE = 1 << 15
 _BYTES_AT_ONCE = 1 << 25
 """What a block holds at most, unless one batch is more: rows may be whole images."""
+_MOST_SERIALIZED = 1 << 30
+"""How many bytes of words are handed over as one message, of which none may have 2 GB."""
+
+_EMPTY, _NOTHING = np.array(b"", object), np.empty(0, object)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +99,8 @@ def parse_batches(
         places = _shift_by_passes(places, passes, batches.stop)
     dataset = places.map(blocks.parse, num_parallel_calls).unbatch()
     if blocks.by_batch:
-        dataset = _with_spec(blocks.spec, dataset).map(blocks.join)
+        tensors, _ = dataset.element_spec
+        dataset = _with_spec((tensors, blocks.sparse), dataset).map(blocks.finish)
     return _with_spec(
         parsing.element_spec(batches.batch_size if batches.drop_remainder else None), dataset
     )
@@ -104,14 +112,18 @@ class _Blocks:
     def __init__(self, reader: RowReader, order: RowOrder, parsing: Parsing) -> None:
         self._reader, self._order, self._parsing = reader, order, parsing
         self._columns = _columns_of(parsing.features)
-        self.spec = {column.key: column.spec for column in self._columns}
+        self.sparse = {one.key: one.spec for one in self._columns if isinstance(one, _Sparse)}
         # Features of several columns are joined by TensorFlow itself: sparse ones batch by batch,
         # ragged ones, and so usually all, for a whole block.
+        self._features: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+        for key, feature in parsing.features.items():
+            is_sparse = isinstance(feature, tf.io.VarLenFeature | tf.io.SparseFeature)
+            self._features[is_sparse][key] = feature
         features = parsing.features.values()
         self.by_batch = any(isinstance(feature, tf.io.SparseFeature) for feature in features)
 
     def parse(self, place: Any, num_batches: Any, batch_rows: Any) -> Any:
-        """The batches of the block at a place, joined unless that is done by batch."""
+        """The batches of the block at a place; if it has to be, `finish` makes them whole."""
         size = [place, num_batches, batch_rows]
         dtypes = [dtype for column in self._columns for dtype in column.dtypes]
         arrays = iter(tf.numpy_function(self._read, size, dtypes, stateful=False))
@@ -119,12 +131,13 @@ class _Blocks:
         for column in self._columns:
             own = list(itertools.islice(arrays, len(column.dtypes)))
             tensors[column.key] = column.batch(own, num_batches, batch_rows)
-        return tensors if self.by_batch else self.join(tensors)
+        sparse = {key: tensors.pop(key) for key in self.sparse}
+        joined = _join(self._features[False], tensors)
+        return (joined, sparse) if self.by_batch else self._parsing.arrange({**joined, **sparse})
 
-    def join(self, tensors: Tensors) -> Any:
-        """What parse_example would have returned, arranged."""
-        join = parsing_config._construct_tensors_for_composite_features
-        return self._parsing.arrange(join(self._parsing.features, tensors))
+    def finish(self, tensors: Tensors, sparse: Tensors) -> Any:
+        """One batch, as parse_example would have returned it, arranged."""
+        return self._parsing.arrange({**tensors, **_join(self._features[True], sparse)})
 
     def _read(self, *size: Any) -> list[np.ndarray]:
         return _calls().call(lambda: self._gather(*map(int, size)))
@@ -137,6 +150,12 @@ class _Blocks:
             for column in self._columns
             for array in column.arrays(_Rows(self._reader, rows, batch_rows, cells[column.key]))
         ]
+
+
+def _join(features: dict[str, Any], tensors: Tensors) -> Tensors:
+    """What parse_example would make of its parts."""
+    joined: Tensors = parsing_config._construct_tensors_for_composite_features(features, tensors)
+    return joined
 
 
 @functools.cache
@@ -201,23 +220,41 @@ class _Rows:
         return np.broadcast_to(self.cells.lengths, len(self.rows))
 
     def values(self, dtype: tf.DType) -> list[np.ndarray]:
-        """All values; bytes as words, and which word each value is."""
-        values, codes = self.cells.values, self.cells.codes
-        if not len(values):  # perhaps of a column that has no type
-            values = np.empty(0, dtype.as_numpy_dtype)
-        if dtype != tf.string:
-            return [values]
-        return [values, np.arange(len(values)) if codes is None else codes.astype(np.int64)]
+        """All values; bytes as a tensor that is serialized or, if that is empty, as objects."""
+        values, words = self.cells.values, self.cells.words
+        if dtype != tf.string:  # a column without values may have no type
+            return [values if len(values) else np.empty(0, dtype.as_numpy_dtype)]
+        if words is None:
+            return [_EMPTY, values if len(values) else _NOTHING]
+        taken = words.take(as_integers(values))
+        if taken.nbytes > _MOST_SERIALIZED:
+            return [_EMPTY, _as_objects(taken)]
+        return [np.array(serialize_strings(taken), object), _NOTHING]
+
+
+def _as_objects(words: pa.LargeBinaryArray) -> np.ndarray:
+    objects = np.empty(len(words), object)
+    objects[:] = each(words)
+    return objects
 
 
 def _value_dtypes(dtype: tf.DType) -> list[tf.DType]:
-    return [tf.string, tf.int64] if dtype == tf.string else [dtype]
+    return [tf.string, tf.string] if dtype == tf.string else [dtype]
 
 
 def _values(arrays: Sequence[Any]) -> Any:
     """The values of a column as a vector."""
-    vectors = [tf.ensure_shape(array, [None]) for array in arrays]
-    return vectors[0] if len(vectors) == 1 else tf.gather(*vectors)
+    *serialized, values = arrays
+    values = tf.ensure_shape(values, [None])
+    if not serialized:
+        return values
+    (tensor,) = serialized
+    tensor = tf.ensure_shape(tensor, [])
+    return tf.cond(
+        tf.strings.length(tensor) > 0,
+        lambda: tf.ensure_shape(tf.io.parse_tensor(tensor, tf.string), [None]),
+        lambda: values,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +269,6 @@ class _Dense:
     @property
     def dtypes(self) -> list[tf.DType]:
         return _value_dtypes(self.dtype)
-
-    @property
-    def spec(self) -> Any:
-        return tf.TensorSpec([None, *self.shape], self.dtype)
 
     def arrays(self, rows: _Rows) -> list[np.ndarray]:
         size = math.prod(self.shape)
@@ -258,7 +291,9 @@ class _Dense:
                 f"Feature {self.key!r} has {size} values by the schema, and {wrong[0]} in an "
                 "example. In the schema, give it no fixed shape."
             )
-        values = given.values if given.codes is None else given.values.take(given.codes)
+        values = given.values
+        if given.words is not None:
+            values = _as_objects(given.words.take(as_integers(values)))
         filled = np.empty((len(lengths), size), self.dtype.as_numpy_dtype)
         filled[~absent] = values.reshape(-1, size)
         filled[absent] = self.default
@@ -285,19 +320,23 @@ class _Sparse:
 
     def arrays(self, rows: _Rows) -> list[np.ndarray]:
         lengths = rows.lengths
-        row = np.repeat(np.arange(len(lengths)), lengths)
-        place = spread(np.zeros(len(lengths), np.int64), lengths)
-        indices = np.stack([*np.divmod(row, rows.batch_rows), place], axis=1)
         widths = lengths.reshape(-1, rows.batch_rows).max(axis=1)
         shapes = np.stack([np.full(len(widths), rows.batch_rows), widths], axis=1)
-        return [indices, shapes, *rows.values(self.dtype)]
+        return [ends_of(lengths), shapes, *rows.values(self.dtype)]
 
     def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
         """The sparse tensors of all batches, encoded as tf.data does, each with its own width."""
-        indices, shapes, *values = arrays
-        indices, shapes = tf.ensure_shape(indices, [None, 3]), tf.ensure_shape(shapes, [None, 2])
-        shape = [num_batches, batch_rows, tf.reduce_max(shapes[:, 1])]
-        encoded = _encode(tf.SparseTensor(indices, _values(values), shape))
+        splits, shapes, *values = arrays
+        splits.set_shape([None])
+        shapes.set_shape([None, 2])
+        firsts = tf.range(num_batches + 1) * batch_rows
+        encoded = _encode(
+            tf.SparseTensor(
+                *tf.raw_ops.RaggedTensorToSparse(
+                    rt_nested_splits=[firsts, splits], rt_dense_values=_values(values)
+                )
+            )
+        )
         every = tf.where(tf.ones_like(shapes, tf.bool))
         wanted = _encode(tf.SparseTensor(every, tf.reshape(shapes, [-1]), [num_batches, 2]))
         return tf.stack([encoded[:, 0], encoded[:, 1], wanted[:, 1]], axis=1)
@@ -320,12 +359,8 @@ class _Ragged:
     def dtypes(self) -> list[tf.DType]:
         return [self.splits_dtype, *_value_dtypes(self.dtype)]
 
-    @property
-    def spec(self) -> Any:
-        return tf.RaggedTensorSpec([None, None], self.dtype, 1, self.splits_dtype)
-
     def arrays(self, rows: _Rows) -> list[np.ndarray]:
-        splits = np.concatenate(([0], np.cumsum(rows.lengths)))
+        splits = ends_of(rows.lengths)
         return [splits.astype(self.splits_dtype.as_numpy_dtype), *rows.values(self.dtype)]
 
     def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:

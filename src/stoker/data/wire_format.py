@@ -210,7 +210,7 @@ def _join_digits(digits: np.ndarray, ends: np.ndarray) -> np.ndarray:
         begins[0], begins[1:] = ends[first - 1] if first else 0, ends[block][:-1]
         sizes = ends[block] - begins
         if sizes.max() > _LONGEST_INTEGER:
-            raise OverflowError("An integer has too many digits.")
+            raise OverflowError("an integer has too many digits")
         begin, end = int(begins[0]), int(ends[block][-1])
         padded = digits[begin : end + 8]
         if len(padded) < end - begin + 8:

@@ -36,6 +36,7 @@ from stoker.dsl.loops import check_in_loops, loops_here
 from stoker.dsl.parameters import RuntimeParameter, substitute
 from stoker.dsl.placeholders import Facts, NotYet, Placeholder, fill_in, is_open, placeholders_in
 from stoker.dsl.proto.example_gen_pb2 import CustomConfig
+from stoker.dsl.resources import Resources
 from stoker.dsl.users_files import find_declaring_folder
 from stoker.errors import MissingPart
 from stoker.metadata.masking import mask_item
@@ -358,6 +359,7 @@ class Node:
         self.loops = loops_here()
         self.platform_config: Any = None
         """What orchestrators of TFX's are told about the node; `runtime_info` reads it."""
+        self.resources: Resources | None = None
         self._execution_options: Any = None
         check_in_loops((*self.inputs.values(), *self.asked_channels), kind)
         for key, channel in self.outputs.items():
@@ -456,6 +458,25 @@ class Node:
     def with_node_execution_options(self, node_execution_options: Any) -> Self:
         """Run the node with these options."""
         self.node_execution_options = node_execution_options
+        return self
+
+    def with_resources(
+        self,
+        *,
+        cpu: str | float | None = None,
+        memory: str | int | None = None,
+        gpus: int = 0,
+        gpu_type: str | None = None,
+        node_selector: Mapping[str, str] = MappingProxyType({}),
+    ) -> Self:
+        """Ask an orchestrator for a machine that has this: cpu="4", memory="8Gi", gpus=1."""
+        self.resources = Resources(
+            cpu=cpu,  # type: ignore[arg-type]
+            memory=memory,  # type: ignore[arg-type]
+            gpus=gpus,
+            gpu_type=gpu_type,
+            node_selector=dict(node_selector),
+        )
         return self
 
     def with_platform_config(self, config: Any) -> Self:
@@ -573,22 +594,33 @@ class BaseComponent(Node):
             return UserCode(module_file=where)
         return None if where.split(".")[0] == "stoker" else UserCode(module=where)
 
+    def needed_splits(self, parameters: dict[str, Any]) -> list[str] | None:  # noqa: ARG002
+        """The splits of its examples that the step reads; None for all, or if that is not known."""
+        return None
+
     def external_files(self, parameters: dict[str, Any]) -> list[str]:  # noqa: ARG002
         """The files from outside the pipeline that the step reads: its result depends on them."""
         return []
+
+    def find_lacks(self) -> Iterable[Problem]:
+        """What this machine lacks that the step needs, whatever its inputs are."""
+        return ()
 
     def find_problems(self, parameters: dict[str, Any]) -> Iterable[Problem]:  # noqa: ARG002
         """What files, folders and packages say against the step before any step has run."""
         return ()
 
-    def find_features(self, parameters: dict[str, Any]) -> frozenset[str] | None:  # noqa: ARG002
-        """The features of the examples that it will write; None where only its run tells."""
+    def find_features(self, parameters: dict[str, Any]) -> dict[str, str] | None:  # noqa: ARG002
+        """The features of the examples that it will write; None where only its run tells.
+
+        With each a value, if the feature is known to be text, and else nothing.
+        """
         return None
 
     def check_features(
         self,
         parameters: dict[str, Any],  # noqa: ARG002
-        known: frozenset[str],  # noqa: ARG002
+        known: Mapping[str, str],  # noqa: ARG002
     ) -> Iterable[Problem]:
         """What is to be said against the step if these are the features of its examples."""
         return ()

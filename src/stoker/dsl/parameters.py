@@ -28,7 +28,7 @@ class RuntimeParameter:
             )
         if ptype and default is not None and not _fits(default, ptype):
             raise TypeError(
-                f"RuntimeParameter {name!r}: the default {mask_item(name, default)!r} is not of "
+                f"RuntimeParameter {name!r}: the default {mask_item(name, default)!r} should be of "
                 f"type {ptype.__name__}."
             )
         self.name = name

@@ -131,6 +131,11 @@ class Pipeline(Node):
         for step in self.steps:
             step.add_upstream_node(node)
 
+    @property
+    def declares_store(self) -> bool:
+        """Whether it says where its records are kept."""
+        return self._store_config is not None
+
     def store_config(self, pipeline_root: str) -> StoreConfig:
         """Where the records are kept: as configured, else beside the outputs."""
         return self._store_config or sqlite_metadata_connection_config(

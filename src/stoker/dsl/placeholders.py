@@ -531,7 +531,9 @@ def _get_artifacts(kind: str, artifacts: ArtifactMap, key: str) -> list[Artifact
 
 def _read_value(text: str, artifact: Artifact) -> Any:
     if not isinstance(artifact, ValueArtifact):
-        raise ValueError(f"{text} is a {artifact.type_name}, which has no value.")
+        raise ValueError(
+            f"{text} is a {artifact.type_name}, without a value: ask for its .uri or .property(…)"
+        )
     return artifact.read()
 
 
@@ -544,7 +546,7 @@ def _get_property(text: str, properties: Mapping[str, Any], name: str) -> Any:
 
 def _serialize(text: str, value: Any, wanted: ProtoSerializationFormat) -> str | bytes:
     if not isinstance(value, Message):
-        raise ValueError(f"{text} is {value!r}, which is not a message to serialize.")
+        raise ValueError(f"{text} takes a message to serialize, got {value!r}.")
     from google.protobuf import text_format  # of no use to those who only declare
 
     match wanted:
@@ -561,7 +563,7 @@ def _serialize(text: str, value: Any, wanted: ProtoSerializationFormat) -> str |
 
 def _serialize_list(text: str, value: Any, wanted: ListSerializationFormat) -> str:
     if not isinstance(value, list | MutableSequence):
-        raise ValueError(f"{text} is {value!r}, which is not a list.")
+        raise ValueError(f"{text} takes a list, got {value!r}.")
     if wanted is ListSerializationFormat.JSON:
         return json.dumps(list(value))
     return ",".join(f'"{one}"' if isinstance(one, str) else str(one) for one in value)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places that a pipeline names: folders and files of this machine, and no buckets."""
+"""The places that a pipeline names: folders and files of this machine, and buckets."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stoker.any_python.layout import is_remote
+from stoker.any_python.url_files import find_lack
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.parameters import RuntimeParameter, substitute
 
@@ -15,12 +16,13 @@ _READ_BY_OUR_EXECUTORS = (
     *("input_base", "input_config", "anomalies_file", "schema_file", "source_uri"),
     "push_destination",
 )
+_PATTERNS = "input_config"
 
 
 def check_places(
     pipeline_root: Any, nodes: Iterable[Node], given: Mapping[str, Any] | None = None
 ) -> None:
-    """Raise ValueError if a place is not on this machine.
+    """Raise ValueError if a place is nothing that can be read and written here.
 
     Without the values that the run is `given`, what they decide is passed over.
     """
@@ -44,10 +46,10 @@ def _check(what: str, value: Any, given: Mapping[str, Any] | None) -> None:
             return
         value = substitute(value, given)
     if isinstance(value, str) and (found := _find_remote(value)):
-        raise ValueError(
-            f"{what} is on this machine, got {found!r}. Stoker does not read or write buckets: "
-            "copy or mount what is there, and name its folder."
-        )
+        if what.endswith(_PATTERNS):
+            raise ValueError(f"{what} has patterns below input_base, got {found!r}. Put it there.")
+        if lack := find_lack(found):
+            raise ValueError(f"{what} is {found!r}, which cannot be reached from here. {lack}")
 
 
 def _find_remote(value: str) -> str | None:

@@ -275,8 +275,8 @@ class ResolverFunction:
         node = DictNode(made) if isinstance(made, Mapping) else made
         if not isinstance(node, Node):
             raise ValueError(
-                f"{self.__name__} returns {made!r}; a resolver function returns what an operator "
-                "does, or a dict of that."
+                f"{self.__name__} returns {made!r}; a resolver function should return what an "
+                "operator does, or a dict of that."
             )
         return node
 

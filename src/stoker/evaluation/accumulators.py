@@ -129,14 +129,33 @@ def _in_unit_range(batch: Scored, metric: str) -> tuple[np.ndarray, np.ndarray]:
     return labels, predictions
 
 
-def confusion(threshold: float) -> Statistic:
-    """True positives, true negatives, false positives, false negatives: > threshold is yes."""
+def confusion(threshold: float, top_k: int = 0) -> Statistic:
+    """True positives, true negatives, false positives, false negatives: > threshold is yes.
+
+    With `top_k`, only the so many highest scores of an example may be.
+    """
 
     def cells(batch: Scored) -> Cells:
         labels, predictions = _in_unit_range(batch, "A confusion matrix")
-        return _confuse(labels, predictions > threshold, batch.weights)
+        yes = predictions > threshold
+        return _confuse(labels, yes & _is_among(predictions, top_k), batch.weights)
 
-    return Statistic(f"confusion {threshold!r}", 4, cells)
+    return Statistic(f"confusion {threshold!r} of {top_k}", 4, cells)
+
+
+def _is_among(scores: np.ndarray, top_k: int) -> np.ndarray | bool:
+    """Which scores are among the `top_k` highest of their row."""
+    if not top_k:
+        return True
+    if top_k > scores.shape[1]:
+        raise BadData(
+            f"A metric of the top {top_k} classes takes as many scores, and the model gives "
+            f"{scores.shape[1]}. Ask for fewer: top_k={scores.shape[1]}."
+        )
+    highest = np.argpartition(scores, -top_k, axis=1)[:, -top_k:]
+    found = np.zeros(scores.shape, bool)
+    np.put_along_axis(found, highest, True, axis=1)
+    return found
 
 
 def lenient_confusion(threshold: float, metric: str) -> Statistic:

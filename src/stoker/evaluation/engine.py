@@ -54,6 +54,13 @@ class MetricId(NamedTuple):
     model: str = ""
     weighted: bool = False
     is_diff: bool = False
+    top_k: int = 0
+    """Of how many classes the scores count; of all where it is 0."""
+
+    @property
+    def shown(self) -> str:
+        """The name for people."""
+        return f"{self.name}@{self.top_k}" if self.top_k else self.name
 
 
 Measured = dict[SliceKey, dict[MetricId, float]]
@@ -124,7 +131,7 @@ def list_metrics(config: EvalConfig) -> dict[MetricId, Planned]:
     """The metrics that a configuration names; NeedsTfma for what is not plain."""
     _check_plain(config)
     return {
-        MetricId(metric.name, model.name, weighted): Planned(metric, weighted)
+        MetricId(metric.name, model.name, weighted, top_k=metric.top_k): Planned(metric, weighted)
         for spec in config.metrics_specs
         for named in spec.metrics
         for metric in make_metrics(named)

@@ -52,6 +52,8 @@ class Metric:
     name: str
     statistic: Statistic | RecordStatistic
     formula: Formula
+    top_k: int = 0
+    """Of how many classes the scores count; of all where it is 0."""
 
 
 def make_metrics(config: MetricConfig) -> list[Metric]:
@@ -83,7 +85,7 @@ def make_metric(config: MetricConfig) -> Metric:
     """The metric that a configuration names."""
     _check_settings(config)
     statistic, formula = METRICS[config.class_name](_settings(config))
-    return Metric(name_of(config), statistic, formula)
+    return Metric(name_of(config), statistic, formula, top_k_of(config))
 
 
 def _check_settings(config: MetricConfig) -> None:
@@ -117,6 +119,11 @@ def name_of(config: MetricConfig) -> str:
     return str(_settings(config)["name"] or usual)
 
 
+def top_k_of(config: MetricConfig) -> int:
+    """Of how many classes the scores count for a metric; 0 for all."""
+    return int(_settings(config).get("top_k") or 0)
+
+
 _USUAL_NAMES = {"FairnessIndicators": "fairness_indicators_metrics"}
 _MODULES = ("tf_keras", "keras", "tensorflow", "tensorflow_model_analysis")
 _HARMLESS: dict[str, tuple[Any, ...]] = {
@@ -138,7 +145,8 @@ def _settings(config: MetricConfig) -> dict[str, Any]:
         found = json.loads(text if text.startswith("{") else f"{{{text}}}")
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"The config of {config.class_name} is not JSON: {config.config!r} ({error})."
+            f"The config of {config.class_name} is not JSON: {config.config!r} ({error}). "
+            "Write it as '\"name\": value, …'."
         ) from error
     return {"name": "", **found}
 
@@ -194,20 +202,23 @@ def _confusion_metric(class_name: str) -> Maker:
     of_sums = _OF_CONFUSION[class_name]
 
     def make(settings: Settings) -> tuple[Statistic, Formula]:
-        given = settings.get("thresholds", settings.get("threshold"))
-        thresholds = given if isinstance(given, list) else [0.5 if given is None else given]
+        given, top_k = settings.get("thresholds", settings.get("threshold")), settings.get("top_k")
+        usual = -math.inf if top_k else 0.5
+        thresholds = given if isinstance(given, list) else [usual if given is None else given]
         if len(thresholds) != 1:
             raise NeedsTfma(f"{class_name} at {len(thresholds)} thresholds")
         if class_name == "BinaryAccuracy":
             statistic = lenient_confusion(float(thresholds[0]), class_name)
             return statistic, lambda sums: float(of_sums(*sums))
-        return _at_threshold(of_sums, thresholds[0])
+        return _at_threshold(of_sums, thresholds[0], int(top_k or 0))
 
     return make
 
 
-def _at_threshold(of_sums: OfConfusion, threshold: float) -> tuple[Statistic, Formula]:
-    return confusion(float(threshold)), lambda sums: float(of_sums(*sums))
+def _at_threshold(
+    of_sums: OfConfusion, threshold: float, top_k: int = 0
+) -> tuple[Statistic, Formula]:
+    return confusion(float(threshold), top_k), lambda sums: float(of_sums(*sums))
 
 
 def _area(settings: Settings, *, curve: str = "ROC") -> tuple[Statistic, Formula]:
@@ -370,7 +381,8 @@ GROUPS: dict[str, Callable[[Settings], Iterable[tuple[str, Statistic, Formula]]]
 
 _AREA_SETTINGS = ("num_thresholds", "thresholds", "curve", "summation_method")
 _SETTINGS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys((*_OF_CONFUSION, *_SHORT_NAMES), ("thresholds", "threshold")),
+    **dict.fromkeys((*_OF_CONFUSION, *_SHORT_NAMES), ("thresholds", "threshold", "top_k")),
+    "BinaryAccuracy": ("thresholds", "threshold"),
     **dict.fromkeys(("AUC", "AUCPrecisionRecall"), _AREA_SETTINGS),
     **dict.fromkeys(("SparseCategoricalCrossentropy", "CategoricalCrossentropy"), ("from_logits",)),
     "BinaryCrossentropy": ("from_logits", "label_smoothing"),

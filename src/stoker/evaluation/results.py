@@ -116,12 +116,15 @@ def metric_key(key: MetricId) -> MetricKey:
     """A metric's name as TFMA's message."""
     message = MetricKey(name=key.name, model_name=key.model, is_diff=key.is_diff)
     message.example_weighted.value = key.weighted
+    if key.top_k:
+        message.sub_key.top_k.value = key.top_k
     return message
 
 
 def read_metric_key(key: MetricKey) -> MetricId:
     """TFMA's message as a metric's name."""
-    return MetricId(key.name, key.model_name, key.example_weighted.value, key.is_diff)
+    weighted, top_k = key.example_weighted.value, key.sub_key.top_k.value
+    return MetricId(key.name, key.model_name, weighted, key.is_diff, top_k)
 
 
 def slice_key(key: OurSliceKey) -> SliceKey:

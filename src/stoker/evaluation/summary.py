@@ -62,8 +62,8 @@ def metrics_table(measured: Measured) -> tuple[list[str], list[list[str]]]:
 def metric_name(key: MetricId) -> str:
     """A metric with the model that it is of, if there are two."""
     if key.is_diff:
-        return f"{key.name} (change)"
-    return f"{key.name} ({key.model})" if key.model else key.name
+        return f"{key.shown} (change)"
+    return f"{key.shown} ({key.model})" if key.model else key.shown
 
 
 def _describe_bounds(threshold: MetricThreshold) -> str:

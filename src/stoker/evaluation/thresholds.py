@@ -19,7 +19,7 @@ from stoker.dsl.proto.evaluation_pb2 import (
 )
 from stoker.evaluation.config import is_weighted
 from stoker.evaluation.engine import Measured, MetricId, Plan
-from stoker.evaluation.metrics import name_of
+from stoker.evaluation.metrics import name_of, top_k_of
 from stoker.evaluation.results import metric_key, slice_key
 from stoker.evaluation.slices import SliceKey, fits
 
@@ -136,26 +136,26 @@ def _limits(plan: Plan) -> Iterator[_Limit]:
     candidate = next(one.name for one in plan.config.model_specs if not one.is_baseline)
     for spec in plan.config.metrics_specs:
         for weighted in is_weighted(plan.config, spec):
-            found: list[tuple[str, SlicingSpec | None, MetricThreshold]] = [
-                (name, None, one) for name, one in spec.thresholds.items()
+            found: list[tuple[str, int, SlicingSpec | None, MetricThreshold]] = [
+                (name, 0, None, one) for name, one in spec.thresholds.items()
             ]
             found += [
-                (name, where, one.threshold)
+                (name, 0, where, one.threshold)
                 for name, many in spec.per_slice_thresholds.items()
                 for one in many.thresholds
                 for where in one.slicing_specs
             ]
             for config in spec.metrics:
-                name = name_of(config)
+                name, top_k = name_of(config), top_k_of(config)
                 if config.HasField("threshold"):
-                    found.append((name, None, config.threshold))
+                    found.append((name, top_k, None, config.threshold))
                 found += [
-                    (name, where, one.threshold)
+                    (name, top_k, where, one.threshold)
                     for one in config.per_slice_thresholds
                     for where in one.slicing_specs
                 ]
-            for name, where, threshold in found:
-                key = MetricId(name, candidate, weighted)
+            for name, top_k, where, threshold in found:
+                key = MetricId(name, candidate, weighted, top_k=top_k)
                 if key not in plan.metrics:  # what a model brings is told apart from weighted ones
                     key = MetricId(name, candidate)
                 if threshold.HasField("value_threshold"):

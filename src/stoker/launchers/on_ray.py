@@ -22,7 +22,9 @@ from stoker.launchers.ray_host import Host, HostOffer, Message
 from stoker.launchers.ray_session import connect, load_ray
 from stoker.launchers.resources import share_node
 from stoker.launchers.shipping import Shipment, pack
+from stoker.launchers.visiting import read_written, write_chunk
 from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
+from stoker.metadata.config import STORE_VARIABLE
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 Bundle = dict[str, float]
@@ -49,6 +51,9 @@ class OnRay:
         self._connection: contextlib.ExitStack | None = None
         self._placement: _Placement | None = None
 
+    stages_inputs = True
+    """Nodes stage for themselves what is in a bucket."""
+
     def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
         """Connect, and have one host import what the tasks will need."""
         placement = self._placement_for([Member(role="chief")], Workers())
@@ -57,6 +62,7 @@ class OnRay:
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task on the cluster; Ctrl-C stops it and gives a canceled Outcome."""
         code = pack(task)
+        written = read_written(task) if task.away else {}
 
         if task.workers and task.workers.bind and not task.workers.binds_everywhere:
             raise ValueError(
@@ -72,7 +78,15 @@ class OnRay:
                 actor.prepare.remote([task.needs])
                 num_cpus = offer.num_cpus // nodes.count(offer.node)
                 variables = share_node(workers, num_cpus, offer.gpus)
-                slots.append(_Slot(actor, code=code, address=offer.address, variables=variables))
+                slots.append(
+                    _Slot(
+                        actor,
+                        code=code,
+                        written=written,
+                        address=offer.address,
+                        variables=variables,
+                    )
+                )
             return slots
 
         return run_worker_group(task, watcher, reserve)
@@ -135,7 +149,9 @@ class _Placement:
             if time.monotonic() > until:
                 return False
         variables = {
-            name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith(_PASSED_ON) and name != STORE_VARIABLE
         }
         self.actors = [
             self._host(index).remote(os.getcwd(), variables) for index in range(len(self._bundles))
@@ -223,20 +239,27 @@ class _Slot:
     """Where one member runs on a node, reached through the host there."""
 
     def __init__(
-        self, actor: Any, *, code: Shipment, address: str, variables: dict[str, str]
+        self,
+        actor: Any,
+        *,
+        code: Shipment,
+        written: Shipment,
+        address: str,
+        variables: dict[str, str],
     ) -> None:
         self.address = address
         self.variables = variables
         self.where = f"not started, node {address.rpartition(':')[0]}"
         self._ray = load_ray()
         self._actor = actor
-        self._code = code
+        self._code, self._written = code, written
         self._used: float | None = None
         self._is_lost = False
         self._thread: threading.Thread | None = None
 
     def start(self, task: Task, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
         """Have the host start the process, and follow it in a thread."""
+        self._root_dir = task.away["root_dir"] if task.away else ""
         arguments = (task.to_json(), watcher, done)
         self._thread = threading.Thread(target=self._follow, args=arguments, daemon=True)
         self._thread.start()
@@ -268,7 +291,7 @@ class _Slot:
     def _follow(self, task: str, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
         """Pass on what the host tells until there is no more."""
         try:
-            self._ray.get(self._actor.start.remote(task, self._code))
+            self._ray.get(self._actor.start.remote(task, self._code, self._written))
             while True:
                 for message in self._ray.get(self._actor.listen.remote()):
                     if message == ("ended", None):
@@ -288,6 +311,8 @@ class _Slot:
                 watcher.output(data, error=stream == "error")
             case ("event", record):
                 watcher.event(record)
+            case ("file", chunk):
+                write_chunk(chunk, self._root_dir)
             case ("outcome", text):
                 done(Outcome.from_json(text))
             case ("seen", (used, where)):

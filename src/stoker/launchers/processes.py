@@ -36,6 +36,7 @@ from stoker.launchers.interpreters.finding import scrub
 from stoker.launchers.resources import find_free_addresses, share_resources
 from stoker.launchers.step_log import StepLog
 from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
+from stoker.metadata.config import STORE_VARIABLE
 from stoker.metadata.masking import KnownSecrets, StreamMask, environment, find_secrets
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 from stoker.user_code.fn_args import get_trainer_fn_args
@@ -195,14 +196,14 @@ class _ForkServer:
         with theirs:
             if needs.python:
                 command = [needs.python, os.path.join(HERE, "start.py"), str(theirs.fileno())]
-                variables = scrub(os.environ)
+                variables = scrub(_inherited())
             else:
                 command = [
                     *(sys.executable, "-P", "-m", "stoker.launchers.fork_server"),
                     *(str(theirs.fileno()), json.dumps(asdict(needs))),
                     "fork" if fork else "single-use",
                 ]
-                variables = dict(os.environ)
+                variables = _inherited()
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -242,7 +243,12 @@ def _surroundings() -> tuple[str, dict[str, str]]:
     folder = ""
     with contextlib.suppress(FileNotFoundError):
         folder = os.getcwd()
-    return folder, dict(os.environ)
+    return folder, _inherited()
+
+
+def _inherited() -> dict[str, str]:
+    """This process's variables, without the store: only the runner writes to it."""
+    return {name: value for name, value in os.environ.items() if name != STORE_VARIABLE}
 
 
 class _Worker:

@@ -10,6 +10,7 @@ import os
 import queue
 import socket
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +19,16 @@ from stoker.any_python.forking import num_cpus
 from stoker.launchers.processes import Processes
 from stoker.launchers.ray_session import load_ray
 from stoker.launchers.shipping import Shipment, unpack
+from stoker.launchers.visiting import Visit
+from stoker.storage.root import CACHE_DIR
 from stoker.task import Member, Outcome, ProcessNeeds, Task, Workers
 
 Message = tuple[str, Any]
-"""("output" | "error", bytes), ("event", dict), ("outcome", JSON), ("seen", (processor seconds,
-where)), or ("ended", None)."""
+"""("output" | "error", bytes), ("event", dict), ("outcome", JSON), ("file", a part of one that the
+task has written), ("seen", (processor seconds, where)), or ("ended", None)."""
 
 _LISTEN_SECONDS = 0.5
+_MOST_CHUNKS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,8 @@ class Host:
         """`folder` and `variables` are the runner's, where they mean something here."""
         with contextlib.suppress(OSError):
             os.chdir(folder)
-        os.environ.update(variables)
+        own = CACHE_DIR if CACHE_DIR in os.environ else ""
+        os.environ.update({name: one for name, one in variables.items() if name != own})
         self._node: str = load_ray().util.get_node_ip_address()
         self._launcher = Processes()
         self._slot = self._new_slot()
@@ -73,9 +78,11 @@ class Host:
         with self._preparing:
             self._launcher.prepare(needs)
 
-    def start(self, task_json: str, code: Shipment) -> None:
-        """Start a task in a process of its own."""
+    def start(self, task_json: str, code: Shipment, written: Shipment) -> None:
+        """Start a task in a process of its own; what it is to go on with is `written` already."""
         task = Task.from_json(task_json)
+        visit = Visit.arrive(task, written) if task.away else None
+        task = visit.task if visit else task
         folder = os.path.join(task.tmp_dir, f"code-{socket.gethostname()}-{os.getpid()}")
         task = unpack(task, code, folder)
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
@@ -84,7 +91,12 @@ class Host:
         self._release_port()
 
         def done(outcome: Outcome) -> None:
-            messages.put(("outcome", outcome.to_json()))
+            for chunk in visit.leave() if visit else ():
+                while messages.qsize() > _MOST_CHUNKS:  # home is slower than this disk
+                    time.sleep(0.05)
+                messages.put(("file", chunk))
+            text = visit.tell(outcome) if visit else outcome.to_json()
+            messages.put(("outcome", text))
 
         with self._preparing:
             self._slot.start(task, _Recorder(messages), done)

@@ -12,9 +12,9 @@ from typing import Any
 import stoker.stand_ins.provide  # noqa: F401 - user code names what an installed TFMA lacks
 from stoker.any_python.failures import (
     StokerError,
-    column_kind_hint,
     debugger_hint,
     describe,
+    input_hint,
     missing_folder_hint,
     near_name_hint,
 )
@@ -60,7 +60,7 @@ def _execute(task: Task) -> Outcome:
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         keras_hint = wrong_keras_hint(str(error), task.needs)
         hint = missing_package_hint(error) or keras_hint or debugger_hint(error)
-        hint = hint or missing_folder_hint(error) or column_kind_hint(error)
+        hint = hint or missing_folder_hint(error) or input_hint(error)
         hint = hint or near_name_hint(error, lambda: _list_features(task))
         return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
@@ -153,7 +153,7 @@ def _make_executor(task: Task) -> BaseExecutor:
         return FunctionExecutor(found, context)
     if not inspect.isclass(found) or not hasattr(found, "Do"):
         raise TypeError(
-            f"{task.executor} is {found!r}, not an executor: a class with "
+            f"{task.executor} is {found!r}, and should be an executor: a class with "
             "Do(self, input_dict, output_dict, exec_properties)."
         )
     made: Any = found

@@ -1,53 +1,160 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a metadata store is: what a pipeline declares and the runner opens."""
 
+import importlib.util
 import os
-import re
+import urllib.parse
 from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.message import Message
 
+from stoker.errors import MissingPart
+
+STORE_VARIABLE = "STOKER_STORE"
+"""The environment variable that names a store, by a URL or the path of a file."""
+
 _SQLITE = "sqlite:///"
+_POSTGRES, _MYSQL = "postgresql", "mysql"
+_SCHEMES = {
+    **dict.fromkeys(("postgresql", "postgres", "postgresql+psycopg"), _POSTGRES),
+    **dict.fromkeys(("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql"), _MYSQL),
+}
+_DRIVERS = {_POSTGRES: ("psycopg", "postgres"), _MYSQL: ("pymysql", "mysql")}
+"""The module that speaks with a server, and our extra that brings it."""
+_FORMS = "sqlite:///FILE, postgresql://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE"
 
 
 @dataclass(frozen=True, slots=True)
 class StoreConfig:
-    """A metadata store by its database URL.
+    """A metadata store by its database URL: of an SQLite file, or a PostgreSQL or MySQL server.
 
     After `sqlite:///` comes the path of a file, exactly as it is named; nothing in it is escaped.
+    In the URL of a server, user and password are percent-encoded, and what follows `?` are options
+    of its driver: `sslmode=verify-full` and what else libpq knows, or `ssl_ca=FILE` for MySQL.
     """
 
     url: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        if not self.url.startswith(_SQLITE):
+        if self.url.startswith(_SQLITE):
+            return
+        if self.kind not in _DRIVERS:
+            raise ValueError(f"A metadata store is {_FORMS}, got {self.place!r}.")
+        if not self._parts.path.strip("/"):
             raise ValueError(
-                f"A metadata store is an SQLite file, got {self.place!r}. "
-                "Use sqlite_metadata_connection_config(path)."
+                f"The metadata store {self.place} names no database: end its URL with /DATABASE."
             )
 
     def __repr__(self) -> str:
         return f"StoreConfig({self.place!r})"
 
     @property
+    def _parts(self) -> urllib.parse.SplitResult:
+        return urllib.parse.urlsplit(self.url)
+
+    @property
+    def kind(self) -> str:
+        """The database's: `sqlite`, `postgresql` or `mysql`; empty for what is none of them."""
+        scheme, _, _ = self.url.partition("://")
+        return "sqlite" if self.is_file else _SCHEMES.get(scheme, "")
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is an SQLite file; else a server has it."""
+        return self.url.startswith(_SQLITE)
+
+    @property
     def path(self) -> str:
-        """The file."""
-        return self.url.removeprefix(_SQLITE)
+        """The file; empty if a server has the store."""
+        return self.url.removeprefix(_SQLITE) if self.is_file else ""
 
     def exists(self) -> bool:
         """Whether there may be something in the store."""
-        return os.path.exists(self.path)
+        return not self.is_file or os.path.exists(self.path)
 
     @property
     def place(self) -> str:
-        """The file, or a URL without its password; for messages."""
-        return re.sub(r"(://[^:/@]*):[^/]*@", r"\1:***@", self.path)
+        """The file, or the URL without password and options; for messages and records."""
+        if self.is_file:
+            return self.path
+        scheme, sign, rest = self.url.partition("://")
+        if not sign:
+            return self.url
+        rest = rest.split("?")[0]
+        account, at, where = rest.rpartition("@")
+        return f"{scheme}://{account.split(':')[0]}{at}{where}"
+
+    @property
+    def password(self) -> str:
+        """The password in the URL, if there is one: to be masked wherever it is quoted."""
+        try:
+            password = urllib.parse.unquote(self._parts.password or "")
+        except ValueError:  # no URL
+            return ""
+        asked = urllib.parse.parse_qs(self._parts.query)
+        return password or asked.get("password", [""])[0]
+
+    def require_driver(self) -> None:
+        """Refuse a server whose driver is not installed, with the command that installs it."""
+        if self.is_file:
+            return
+        module, extra = _DRIVERS[self.kind]
+        if not _is_installed(module):
+            raise MissingPart(
+                f"The metadata store at {self.place} needs {module}, which is not installed: "
+                f"pip install 'stoker[{extra}]'.",
+                name=module,
+            )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # somebody has put nothing in its place
+        return False
 
 
 def sqlite_metadata_connection_config(metadata_db_uri: str | os.PathLike[str]) -> StoreConfig:
     """A store in an SQLite file, which is made when it is first opened."""
     return StoreConfig(_SQLITE + os.path.abspath(metadata_db_uri))
+
+
+def _make_server_config(
+    kind: str,
+    host: str,
+    port: int | str,
+    database: str,
+    username: str,
+    password: str,
+    options: dict[str, str],
+) -> StoreConfig:
+    said = {name: value for name, value in options.items() if value}
+    quote = urllib.parse.quote
+    secret = f":{quote(password, safe='')}" if password else ""
+    account = f"{quote(username, safe='')}{secret}@" if username or password else ""
+    where = f"[{host}]" if ":" in host else quote(host, safe="")
+    at = f"{where}:{port}" if port else where
+    query = f"?{urllib.parse.urlencode(said)}" if said else ""
+    return StoreConfig(f"{kind}://{account}{at}/{quote(database, safe='')}{query}")
+
+
+def find_store_variable() -> StoreConfig | None:
+    """The store that the environment names for all runs and commands, if it does."""
+    place = os.environ.get(STORE_VARIABLE)
+    return as_place(place) if place else None
+
+
+def use_store(place: str | None) -> None:
+    """Let all runs and commands of this process have the store at `place`, if one is given."""
+    if place:
+        config = as_place(place)
+        os.environ[STORE_VARIABLE] = config.path or config.url
+
+
+def as_place(text: str) -> StoreConfig:
+    """The store with this URL, or in the file with this path."""
+    return StoreConfig(text) if "://" in text else sqlite_metadata_connection_config(text)
 
 
 def names_no_place(config: Any) -> bool:
@@ -65,11 +172,35 @@ def as_store_config(config: Any) -> StoreConfig:
         return config
     if isinstance(config, Message) and "sqlite" in config.DESCRIPTOR.fields_by_name:
         message: Any = config
-        if message.sqlite.filename_uri:
-            return sqlite_metadata_connection_config(message.sqlite.filename_uri)
-    raise ValueError(
-        f"A metadata store is an SQLite file, got {_kind_of(config)}. Use "
-        "sqlite_metadata_connection_config(path)."
+        match message.WhichOneof("config"):
+            case "sqlite" if message.sqlite.filename_uri:
+                return sqlite_metadata_connection_config(message.sqlite.filename_uri)
+            case "mysql":
+                return _read_mysql(message.mysql)
+            case "postgresql":
+                return _read_postgresql(message.postgresql)
+    raise ValueError(f"A metadata store is {_FORMS}, got {_kind_of(config)}.")
+
+
+def _read_mysql(said: Any) -> StoreConfig:
+    tls = said.ssl_options
+    options = {f"ssl_{name}": getattr(tls, name) for name in ("key", "cert", "ca", "capath")}
+    options |= {"ssl_cipher": tls.cipher, "unix_socket": said.socket}
+    if tls.verify_server_cert:
+        options["ssl_check_hostname"] = "true"
+    host = said.host or "localhost"
+    return _make_server_config(
+        _MYSQL, host, said.port, said.database, said.user, said.password, options
+    )
+
+
+def _read_postgresql(said: Any) -> StoreConfig:
+    names = ("sslmode", "sslcert", "sslkey", "sslpassword", "sslrootcert")
+    options = {name: getattr(said.ssloption, name) for name in names}
+    options |= {"hostaddr": said.hostaddr, "passfile": said.passfile}
+    host = said.host or said.hostaddr or "localhost"
+    return _make_server_config(
+        _POSTGRES, host, said.port, said.dbname, said.user, said.password, options
     )
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows become records: a query for ids is asked once, and what it names is read table by table."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, Select, Table, func, select
+from sqlalchemy import Column, Connection, Row, Select, Table, func, literal_column, select
 
 from stoker.artifacts import (
     STANDARD_TYPES,
@@ -19,7 +20,10 @@ from stoker.metadata import queries
 from stoker.metadata import schema as db
 from stoker.metadata.queries import NODE, PIPELINE, RUN, Ids
 from stoker.metadata.records import (
+    DAG,
+    RUN_STATE,
     SKIPPED,
+    WAITING,
     Event,
     EventType,
     Execution,
@@ -28,6 +32,7 @@ from stoker.metadata.records import (
     describe_standing,
 )
 from stoker.metadata.values import COLUMNS, decode
+from stoker.storage.root import name_step
 
 ERROR = "__error__"
 """The custom property of an execution that says why it failed."""
@@ -35,6 +40,8 @@ NAME = "name"
 """Where TFX keeps an artifact's name; in MLMD's own column it would have to be unique."""
 
 _ByName = dict[str, PropertyValue]
+_ROW_ORDERS = {"sqlite": "rowid", "postgresql": "ctid"}
+"""In MySQL, rows of a table without a key come as they were inserted, unless they are sorted."""
 _MANY_IDS = 10_000
 """As many as one statement of any database takes."""
 
@@ -144,22 +151,45 @@ def _where(contexts: Mapping[str, str]) -> dict[str, str]:
 
 def events(connection: Connection, wanted: Ids) -> list[Event]:
     """Events, in the order in which they were written."""
-    table, path, ids = db.event, db.event_path, _ask(connection, wanted)
-    paths: dict[int, list[str | int]] = defaultdict(list)
-    steps = select(path).order_by(path.c.event_id, path.c.rowid)
-    for step in _rows(connection, steps, path.c.event_id, ids):
-        paths[step.event_id].append(step.step_index if step.is_index_step else step.step_key)
+    table, ids = db.event, _ask(connection, wanted)
+    paths = read_paths(connection, ids)
     found = _rows(connection, select(table).order_by(table.c.id), table.c.id, ids)
     return [
         Event(
             artifact_id=row.artifact_id,
             execution_id=row.execution_id,
             type=EventType(row.type),
-            path=tuple(paths[row.id]),
+            path=tuple(paths.get(row.id, ())),
             at_ms=row.milliseconds_since_epoch or 0,
         )
         for row in found
     ]
+
+
+def read_paths(connection: Connection, events: Sequence[int]) -> dict[int, list[str | int]]:
+    """The paths of events; MLMD keeps the order of their steps only in that of the rows.
+
+    Servers promise no such order, so that ours carry their place in the column that MLMD does not
+    use (`write.make_steps`).
+    """
+    path, order = db.event_path, _ROW_ORDERS.get(connection.dialect.name)
+    statement = select(path)
+    if order:
+        statement = statement.order_by(path.c.event_id, literal_column(order))
+    found: dict[int, list[tuple[int, str | int]]] = defaultdict(list)
+    for row in _rows(connection, statement, path.c.event_id, events):
+        step, place = row.step_key, row.step_index
+        if row.is_index_step:
+            step, place = place, step
+        steps = found[row.event_id]
+        steps.append((len(steps) if place is None else int(place), step))
+    return {
+        event: [step for _, step in sorted(steps, key=_by_place)] for event, steps in found.items()
+    }
+
+
+def _by_place(step: tuple[int, str | int]) -> int:
+    return step[0]
 
 
 def runs(connection: Connection, wanted: Ids) -> list[PipelineRun]:
@@ -170,6 +200,7 @@ def runs(connection: Connection, wanted: Ids) -> list[PipelineRun]:
     typed, custom = _properties(connection, db.context_property, ids)
     pipelines = pipelines_of_runs(connection, ids)
     counted, changed_ms = standings(connection, ids)
+    held = find_held(connection, {row.name: custom[row.id] for row in found})
     return [
         PipelineRun(
             run_id=row.name,
@@ -178,9 +209,36 @@ def runs(connection: Connection, wanted: Ids) -> list[PipelineRun]:
             standings=counted[row.id],
             created_ms=row.create_time_since_epoch,
             updated_ms=max(row.last_update_time_since_epoch, changed_ms[row.id]),
+            held=held.get(row.name, frozenset()),
         )
         for row in found
     ]
+
+
+def find_held(
+    connection: Connection, runs: Mapping[str, Mapping[str, PropertyValue]]
+) -> dict[str, frozenset[str]]:
+    """By the ids of some runs, given with their properties, the locks that the database holds.
+
+    They are named after the run, or a step that has joined it; in a file, there are none.
+    """
+    if connection.dialect.name == "sqlite":
+        return {}
+    names = {
+        run_id: {run_id, *(name_step(run_id, node_id) for node_id in _list_nodes(properties))}
+        for run_id, properties in runs.items()
+        if properties.get(RUN_STATE) in (None, "running", WAITING)
+    }
+    if not names:
+        return {}
+    from stoker.metadata import session_locks  # no module of a local store
+
+    held = session_locks.find_held(connection, set().union(*names.values()))
+    return {run_id: frozenset(own & held) for run_id, own in names.items()}
+
+
+def _list_nodes(properties: Mapping[str, PropertyValue]) -> list[str]:
+    return [step["id"] for step in json.loads(str(properties.get(DAG) or "[]"))]
 
 
 def standings(

@@ -82,7 +82,9 @@ def _holders(name: str, text: str) -> Ids:
     """The executions with this text in a custom property; all three columns are MLMD's index."""
     table = db.execution_property
     return select(table.c.execution_id).where(
-        table.c.name == name, table.c.is_custom_property.is_(True), table.c.string_value == text
+        table.c.name == name,
+        table.c.is_custom_property.is_(True),
+        db.is_text(table.c.string_value, text),
     )
 
 

@@ -2,7 +2,8 @@
 """What the store tells about executions, runs, events and lineage; numbers and names are MLMD's."""
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,20 +12,27 @@ from stoker.artifacts import Artifact, PropertyValue
 SKIPPED = "skipped"
 """The property of an execution that a condition has canceled: why."""
 
+ROUND, NUM_ROUNDS = "round", "num_rounds"
+"""The properties of an execution in a loop: which of all its rounds it is."""
+
 OWN_PROPERTIES = (
     *("cache_key", "cache_parts", "cache_explanation", "observed", "edits_while_running"),
-    SKIPPED,
+    *(SKIPPED, ROUND, NUM_ROUNDS),
 )
 """The properties of an execution that are no parameters: the runner's own."""
 
 RUN_STATE = "state"
 """The property of a run that says how it ended; until then, that it is `running`."""
+WAITING = "waiting"
+"""The state of a run whose steps are started one by one, and of which none is at work."""
 ROOT, STORE_FILE = "root", "store_file"
 """The properties of a run that say where its pipeline root and its store were."""
 NUM_STEPS = "num_steps"
 """The property of a run that says how many steps it was to have."""
 DAG = "dag"
 """The property of a run that says what its steps read from each other, also of those to come."""
+PARAMETERS = "parameters"
+"""The property of a run that says which values it was given, where steps join it."""
 METRIC = "metric."
 """What the names of those properties of a run begin with that are its last metrics."""
 METRICS = "metrics"
@@ -32,6 +40,8 @@ METRICS = "metrics"
 NOTE, TAGS = "note", "tags"
 """The properties of a run that people write: a text, and a list of words."""
 RunEnd = Literal["complete", "failed", "canceled"]
+ENDED_WELL = ("complete", "cached", SKIPPED)
+"""Where an execution stands whose step need not be run again in its run."""
 
 BaseType = Literal["TRAIN", "TRANSFORM", "PROCESS", "EVALUATE", "DEPLOY"]
 
@@ -94,6 +104,26 @@ def describe_standing(state: ExecutionState, *, skipped: bool) -> str:
     return SKIPPED if skipped else state.name.lower()
 
 
+def find_run_state(
+    executions: Iterable[Execution], node_ids: Collection[str], again: str = ""
+) -> str:
+    """Where a run of these steps stands whose steps are started one by one.
+
+    How the step `again` ended earlier does not count, unless it ended well.
+    """
+    counted = (one for one in executions if one.node_id != again or one.standing in ENDED_WELL)
+    last = {(one.node_id, str(one.properties.get(ROUND, ""))): one for one in counted}
+    standings = [one.standing for one in last.values()]
+    for end in ("failed", "canceled"):
+        if end in standings:
+            return end
+    done = [one for one in last.values() if one.standing in ENDED_WELL]
+    rounds = Counter(one.node_id for one in done)
+    wanted = {one.node_id: one.properties.get(NUM_ROUNDS, 1) for one in done}
+    whole = {node_id for node_id, number in rounds.items() if number == wanted[node_id]}
+    return "complete" if whole.issuperset(node_ids) else WAITING
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineRun:
     """One run of a pipeline."""
@@ -106,6 +136,8 @@ class PipelineRun:
     created_ms: int
     updated_ms: int
     """When it, or the last of its executions, was recorded or changed."""
+    held: frozenset[str] = frozenset()
+    """Which locks are held in a server's database: its own name, or those of steps that join it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,22 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from stoker.artifacts import PropertyValue
 from stoker.metadata import load, queries
 from stoker.metadata import schema as db
 from stoker.metadata.queries import NODE, PIPELINE, RUN
-from stoker.metadata.records import METRIC, NOTE, OWN_PROPERTIES, RUN_STATE, TAGS, PipelineRun
+from stoker.metadata.records import (
+    DAG,
+    METRIC,
+    NOTE,
+    OWN_PROPERTIES,
+    RUN_STATE,
+    TAGS,
+    WAITING,
+    PipelineRun,
+)
 from stoker.metadata.values import COLUMNS, decode
 
 _NOT_PARAMETERS = (*OWN_PROPERTIES, load.ERROR)
@@ -34,6 +43,7 @@ class RunOutline:
     updated_ms: int
     properties: dict[str, PropertyValue] = field(default_factory=dict)
     """How it stands, and what people have said of it."""
+    held: frozenset[str] = frozenset()
 
     def to_run(self, standings: Mapping[str, int]) -> PipelineRun:
         """The same as a record of a run, for who asks where it stands."""
@@ -44,6 +54,7 @@ class RunOutline:
             standings=standings,
             created_ms=self.created_ms,
             updated_ms=self.updated_ms,
+            held=self.held,
         )
 
 
@@ -104,14 +115,19 @@ def _add_rare_properties(connection: Connection, outlines: dict[int, RunOutline]
     few = [
         one.context_id
         for one in outlines.values()
-        if one.properties.get(RUN_STATE) in (None, "running")
+        if one.properties.get(RUN_STATE) in (None, "running", WAITING)
     ]
     told = said.c.name.in_((NOTE, TAGS))
-    locks = (said.c.name == "lock_file") & said.c.context_id.in_(few[:_MOST_LOCKS])
+    lock = ("lock_file",) if connection.dialect.name == "sqlite" else ("lock_file", DAG)
+    locks = said.c.name.in_(lock) & said.c.context_id.in_(few[:_MOST_LOCKS])
     wanted = select(said.c.context_id, said.c.name, *values).where(told | locks if few else told)
     for row in connection.execute(wanted):
         if row[0] in outlines:
             outlines[row[0]].properties[row[1]] = decode(row)
+    newest = [outlines[one] for one in few[:_MOST_LOCKS]]
+    held = load.find_held(connection, {one.run_id: one.properties for one in newest})
+    for one in newest:
+        one.held = held.get(one.run_id, frozenset())
 
 
 def read_runs(connection: Connection, context_ids: Sequence[int]) -> dict[int, PipelineRun]:
@@ -130,7 +146,9 @@ def list_pipelines(connection: Connection) -> list[str]:
 
 def list_metrics(connection: Connection) -> list[str]:
     """The names of all metrics that some run has."""
-    name = db.context_property.c.name
+    name: ColumnElement[str] = db.context_property.c.name
+    if connection.dialect.name == "postgresql":  # sorts as people do, who skip dots
+        name = name.collate("C")
     after = METRIC[:-1] + chr(ord(METRIC[-1]) + 1)  # a range, which the index knows
     found = connection.scalars(select(name).where(name >= METRIC, name < after).distinct())
     return sorted(one.removeprefix(METRIC) for one in found)

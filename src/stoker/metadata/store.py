@@ -7,14 +7,18 @@
 
 Types, contexts and paths have TFX's names: a `pipeline`, its `pipeline_run`s, and a `node` named
 `<pipeline>.<node>`.
+
+On a server, every method is done again when the connection is lost meanwhile. What is written once
+only (`begin_execution`, `publish`, `close_execution`) then first looks whether it took effect.
 """
 
 import contextlib
 import functools
 import os
+import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal, Self, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
@@ -30,7 +34,10 @@ from stoker.metadata.records import (
     METRIC,
     METRICS,
     NOTE,
+    NUM_ROUNDS,
+    ROUND,
     RUN_STATE,
+    SKIPPED,
     TAGS,
     USED,
     BaseType,
@@ -41,6 +48,7 @@ from stoker.metadata.records import (
     Lineage,
     PipelineRun,
     RunEnd,
+    find_run_state,
 )
 from stoker.metadata.write import Properties
 from stoker.storage.digests import DamagedManifest, Manifest
@@ -55,18 +63,43 @@ _READ = (*USED, EventType.INTERNAL_INPUT)
 _WRITTEN = (*MADE, EventType.INTERNAL_OUTPUT)
 _LONGEST_NAME = 240
 """As many characters as MLMD's column takes, without what ours begin with."""
+_DO_SO_THEMSELVES = (
+    *("begin_execution", "publish", "close_execution", "close", "be_patient", "hold_run"),
+)
 
 
+def _insist(cls: type[T]) -> type[T]:
+    """Let public methods be done again after a lost connection: all but those named may be."""
+    for name, method in list(vars(cls).items()):
+        if callable(method) and not name.startswith("_") and name not in _DO_SO_THEMSELVES:
+            setattr(cls, name, _do_again(method))
+    return cls
+
+
+def _do_again(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._database.is_file:
+            return method(self, *args, **kwargs)
+        return self._database.insist(lambda: method(self, *args, **kwargs))
+
+    return call
+
+
+@_insist
 class Store:
     """The record of runs, executions and artifacts in a database of MLMD's schema.
 
     Any number of processes and threads may use one database at a time.
     """
 
-    def __init__(self, config: StoreConfig, *, looks_on: bool = False) -> None:
+    def __init__(
+        self, config: StoreConfig, *, looks_on: bool = False, must_exist: bool = False
+    ) -> None:
         """Open it; who only looks on makes no file and no table, and waits for nobody for long."""
-        self._database = Database(config, looks_on=looks_on)
-        self._path = os.path.abspath(config.path)
+        self._config = config
+        self._database = Database(config, looks_on=looks_on, must_exist=must_exist)
+        self._path = os.path.abspath(config.path) if config.is_file else ""
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +110,38 @@ class Store:
     def close(self) -> None:
         """Close the database."""
         self._database.close()
+
+    def be_patient(self, seconds: float, tell: Callable[[str], None] | None = None) -> None:
+        """Wait so long for a server that does not answer, and `tell` that it is waited for."""
+        self._database.patience_seconds = seconds
+        if tell:
+            self._database.tell = tell
+
+    @contextlib.contextmanager
+    def hold_run(
+        self, name: str, before_waiting: Callable[[], None] | None = None
+    ) -> Iterator[None]:
+        """Inside, others see that a run is alive, or a step that has joined one.
+
+        Of a file's, the lock in its root tells that. Who gives `before_waiting` is told that
+        another process holds this name, and waits for it.
+        """
+        if self._database.is_file:
+            yield
+            return
+        from stoker.metadata.session_locks import hold_session_lock
+
+        with hold_session_lock(self._config, name, before_waiting):
+            yield
+
+    @property
+    def doubt_seconds(self) -> float:
+        """How long a run that is alive may be seen without its lock."""
+        if self._database.is_file:
+            return 0
+        from stoker.metadata.session_locks import RETAKEN_SECONDS
+
+        return RETAKEN_SECONDS
 
     # What a run writes
 
@@ -90,6 +155,21 @@ class Store:
         """Record how a run ended."""
         with self._database.connect_to_write() as connection:
             run = write.add_run(connection, pipeline_name, run_id)
+            write.add_properties(connection, db.context_property, run, {RUN_STATE: state})
+            write.touch_context(connection, run)
+
+    def settle_run(
+        self, pipeline_name: str, run_id: str, node_ids: Collection[str], *, again: str = ""
+    ) -> None:
+        """Record where a run of these steps stands, by where each of them does.
+
+        The step `again` is about to be run, perhaps after it has failed.
+        """
+        steps = queries.executions(pipeline_name, run_id)
+        with self._database.connect_to_write() as connection:
+            run = write.add_run(connection, pipeline_name, run_id)
+            known = load.executions(connection, steps, only=(SKIPPED, ROUND, NUM_ROUNDS))
+            state = find_run_state(known, node_ids, again)
             write.add_properties(connection, db.context_property, run, {RUN_STATE: state})
             write.touch_context(connection, run)
 
@@ -120,24 +200,35 @@ class Store:
         Inputs without an id come from outside the store, and are inserted as LIVE.
         """
         base = f"mlmd.{base_type.capitalize()}" if base_type else None
-        with self._database.connect_to_write() as connection:
-            execution_id = write.add_execution(connection, type_name, base, at_least)
-            write.add_properties(connection, db.execution_property, execution_id, properties)
-            for artifact in every(inputs):
-                if not artifact.id:
-                    write.add_artifact(connection, artifact, State.LIVE)
-            write.add_events(connection, execution_id, EventType.INPUT, inputs)
-            contexts = [
-                write.add_context(connection, PIPELINE, pipeline_name),
-                write.add_context(connection, RUN, run_id),
-                write.add_context(connection, NODE, f"{pipeline_name}.{node_id}"),
-            ]
-            write.add_links(connection, db.association, contexts, [execution_id])
-            promised = outputs(execution_id)
-            for artifact in every(promised):
-                write.add_artifact(connection, artifact, State.PENDING)
-            write.add_events(connection, execution_id, EventType.PENDING_OUTPUT, promised)
-        return execution_id
+        # Whoever begins knows its own by this, if the answer to a COMMIT is lost.
+        own = None if self._database.is_file else f"stoker-{uuid.uuid4().hex}"
+        new = [artifact for artifact in every(inputs) if not artifact.id]
+
+        def begin() -> int:
+            with self._database.connect_to_write() as connection:
+                if own and (begun := write.find_execution(connection, own)):
+                    return begun
+                execution_id = write.add_execution(connection, type_name, base, at_least, own)
+                write.add_properties(connection, db.execution_property, execution_id, properties)
+                for artifact in new:
+                    artifact.id = 0
+                for artifact in every(inputs):
+                    if not artifact.id:
+                        write.add_artifact(connection, artifact, State.LIVE)
+                write.add_events(connection, execution_id, EventType.INPUT, inputs)
+                contexts = [
+                    write.add_context(connection, PIPELINE, pipeline_name),
+                    write.add_context(connection, RUN, run_id),
+                    write.add_context(connection, NODE, f"{pipeline_name}.{node_id}"),
+                ]
+                write.add_links(connection, db.association, contexts, [execution_id])
+                promised = outputs(execution_id)
+                for artifact in every(promised):
+                    write.add_artifact(connection, artifact, State.PENDING)
+                write.add_events(connection, execution_id, EventType.PENDING_OUTPUT, promised)
+            return execution_id
+
+        return self._database.insist(begin)
 
     def publish(
         self,
@@ -155,25 +246,47 @@ class Store:
         Resolver's result): they must be LIVE, and stay as they are. A Resolver's are recorded with
         `event=EventType.INTERNAL_OUTPUT`. `properties` are added to the execution's.
         """
-        with self._database.connect_to_write() as connection:
-            write.require_running(connection, execution_id)
-            pending = set(connection.scalars(queries.pending_outputs(execution_id)))
-            given = {artifact.id for artifact in every(outputs)} - {0}
-            write.require_live(connection, given - pending)
-            for artifact in every(outputs):
-                if artifact.id in pending:
-                    write.publish_artifact(connection, artifact)
-                elif not artifact.id:
-                    write.add_artifact(connection, artifact, State.LIVE)
-            write.settle_events(connection, execution_id, event, given & pending)
-            write.add_events(connection, execution_id, event, outputs, besides=pending)
-            contexts = connection.scalars(queries.contexts_of(execution_id)).all()
-            published = {artifact.id for artifact in every(outputs)}
-            write.add_links(connection, db.attribution, contexts, published)
-            write.abandon_pending(connection, execution_id)
-            write.add_properties(connection, db.execution_property, execution_id, properties or {})
-            self._note_metrics(connection, execution_id, outputs)
-            write.set_state(connection, execution_id, state)
+        new = [artifact for artifact in every(outputs) if not artifact.id]
+        tries = 0
+
+        def publish() -> None:
+            nonlocal tries
+            tries += 1
+            with self._database.connect_to_write() as connection:
+                if tries > 1 and write.get_state(connection, execution_id) == state:
+                    return  # only the answer was lost
+                for artifact in new:
+                    artifact.id = 0
+                self._publish(connection, execution_id, outputs, properties or {}, event)
+                write.set_state(connection, execution_id, state)
+
+        self._database.insist(publish)
+
+    def _publish(
+        self,
+        connection: Connection,
+        execution_id: int,
+        outputs: ArtifactMap,
+        properties: Properties,
+        event: EventType,
+    ) -> None:
+        write.require_running(connection, execution_id)
+        pending = set(connection.scalars(queries.pending_outputs(execution_id)))
+        given = {artifact.id for artifact in every(outputs)} - {0}
+        write.require_live(connection, given - pending)
+        for artifact in every(outputs):
+            if artifact.id in pending:
+                write.publish_artifact(connection, artifact)
+            elif not artifact.id:
+                write.add_artifact(connection, artifact, State.LIVE)
+        write.settle_events(connection, execution_id, event, given & pending)
+        write.add_events(connection, execution_id, event, outputs, besides=pending)
+        contexts = connection.scalars(queries.contexts_of(execution_id)).all()
+        published = {artifact.id for artifact in every(outputs)}
+        write.add_links(connection, db.attribution, contexts, published)
+        write.abandon_pending(connection, execution_id)
+        write.add_properties(connection, db.execution_property, execution_id, properties)
+        self._note_metrics(connection, execution_id, outputs)
 
     def _note_metrics(
         self, connection: Connection, execution_id: int, outputs: ArtifactMap
@@ -199,13 +312,21 @@ class Store:
         """Close a running execution that published nothing; False if it was closed before."""
         # A traceback may quote file names that are not UTF-8.
         why = {load.ERROR: error.encode("utf-8", "backslashreplace").decode()}
-        with self._database.connect_to_write() as connection:
-            if write.get_state(connection, execution_id) != ExecutionState.RUNNING:
-                return False
-            write.abandon_pending(connection, execution_id)
-            write.add_properties(connection, db.execution_property, execution_id, why)
-            write.set_state(connection, execution_id, state)
-        return True
+        tries = 0
+
+        def close() -> bool:
+            nonlocal tries
+            tries += 1
+            with self._database.connect_to_write() as connection:
+                found = write.get_state(connection, execution_id)
+                if found != ExecutionState.RUNNING:
+                    return tries > 1 and found == state
+                write.abandon_pending(connection, execution_id)
+                write.add_properties(connection, db.execution_property, execution_id, why)
+                write.set_state(connection, execution_id, state)
+            return True
+
+        return self._database.insist(close)
 
     # What can be asked
 
@@ -220,6 +341,8 @@ class Store:
 
         A project that is moved or copied takes its store with it. What is recorded stays as it was.
         """
+        if not self._path:  # a server's tells nothing of where files are
+            return {}
         with self._database.connect_to_read() as connection:
             found = connection.execute(queries.places_of_runs()).all()
         places = {root: find_moved_root(root, store_file, self._path) for root, store_file in found}
@@ -244,7 +367,9 @@ class Store:
         with self._database.connect_to_read() as connection:
             found = self._load_artifacts(connection, queries.one_artifact(artifact_id))
         if not found:
-            raise StoreError(f"The store has no artifact {artifact_id}.")
+            raise StoreError(
+                f"The store has no artifact {artifact_id}. See `stoker show RUN` for ids."
+            )
         return found[0]
 
     def some_artifacts(self, artifact_ids: Collection[int]) -> list[Artifact]:
@@ -286,7 +411,9 @@ class Store:
         with self._database.connect_to_read() as connection:
             found = load.executions(connection, queries.one_execution(execution_id))
         if not found:
-            raise StoreError(f"The store has no execution {execution_id}.")
+            raise StoreError(
+                f"The store has no execution {execution_id}. See `stoker show RUN` for ids."
+            )
         return found[0]
 
     def executions(
@@ -422,7 +549,9 @@ class Store:
                 events=tuple(load.events(connection, links)),
             )
         if not lineage.artifacts:
-            raise StoreError(f"The store has no artifact {artifact_id}.")
+            raise StoreError(
+                f"The store has no artifact {artifact_id}. See `stoker show RUN` for ids."
+            )
         return lineage
 
 

@@ -82,7 +82,7 @@ def _encode_as(name: str, value: Any, kind: PropertyType) -> dict[str, Any]:
             return {"int_value": int(value)}
         case PropertyType.FLOAT if math.isfinite(value):
             return {"double_value": float(value)}
-        case PropertyType.STRING if not value.startswith(STRUCT_PREFIX):
+        case PropertyType.STRING if not value.startswith(STRUCT_PREFIX) and "\0" not in value:
             return {"string_value": str(value)}
         case PropertyType.BOOLEAN:
             return {"bool_value": value}

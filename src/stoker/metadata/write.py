@@ -3,7 +3,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
@@ -156,15 +156,45 @@ def add_links(
 
 
 def add_execution(
-    connection: Connection, type_name: str, base_type: str | None, at_least: int
+    connection: Connection,
+    type_name: str,
+    base_type: str | None,
+    at_least: int,
+    external_id: str | None = None,
 ) -> int:
     """Insert a RUNNING execution whose id is new and not below `at_least`."""
     type_id = _add_type(connection, TypeKind.EXECUTION, type_name, base_type=base_type)
     highest = connection.scalar(select(func.max(db.execution.c.id))) or 0
-    values = {"type_id": type_id, "last_known_state": ExecutionState.RUNNING, **make_times()}
+    values: dict[str, Any] = {
+        "type_id": type_id,
+        "last_known_state": ExecutionState.RUNNING,
+        **make_times(),
+    }
+    if external_id:
+        values["external_id"] = external_id
     if at_least > highest + 1:
         values["id"] = at_least
-    return insert_row(connection, db.execution, **values)
+    execution_id = insert_row(connection, db.execution, **values)
+    if "id" in values:
+        count_on(connection, db.execution)
+    return execution_id
+
+
+def find_execution(connection: Connection, external_id: str) -> int | None:
+    """The id of the execution with an id from outside, if there is one."""
+    table = db.execution
+    return connection.scalar(select(table.c.id).where(table.c.external_id == external_id))
+
+
+def count_on(connection: Connection, table: Table) -> None:
+    """Let the ids that a table gives follow those that it was given; only PostgreSQL must be told.
+
+    SQLite and MySQL do so by themselves.
+    """
+    if connection.dialect.name == "postgresql":
+        highest = select(func.max(table.c.id)).scalar_subquery()
+        sequence = func.pg_get_serial_sequence(table.name.lower(), "id")
+        connection.execute(select(func.setval(sequence, highest)))
 
 
 def get_state(connection: Connection, execution_id: int) -> ExecutionState:
@@ -174,7 +204,7 @@ def get_state(connection: Connection, execution_id: int) -> ExecutionState:
         select(table.c.last_known_state).where(table.c.id == execution_id)
     ).one_or_none()
     if row is None:
-        raise StoreError(f"The store has no execution {execution_id}.")
+        raise StoreError(f"The store has no execution {execution_id}. Register it first.")
     return ExecutionState(row.last_known_state or 0)
 
 
@@ -306,22 +336,31 @@ def add_events(
         db.event.c.execution_id == execution_id, db.event.c.type == kind
     )
     steps = [
-        make_step(event_id, step)
+        step
         for event_id, artifact_id in connection.execute(made).all()
-        for step in paths[artifact_id]
+        for step in make_steps(connection, event_id, paths[artifact_id])
     ]
     insert_rows(connection, db.event_path, steps)
 
 
-def make_step(event_id: int, step: str | int) -> dict[str, Any]:
-    """One step of the path of an event."""
-    is_index = isinstance(step, int)
-    return {
-        "event_id": event_id,
-        "is_index_step": is_index,
-        "step_index": step if is_index else None,
-        "step_key": None if is_index else step,
-    }
+def make_steps(
+    connection: Connection, event_id: int, path: Sequence[str | int]
+) -> list[dict[str, Any]]:
+    """The path of an event; on a server, each step has its place in the column that it leaves."""
+    tells_place = connection.dialect.name != "sqlite"
+    steps = []
+    for position, step in enumerate(path):
+        is_index, place = isinstance(step, int), position if tells_place else None
+        spare = None if place is None else str(place)
+        steps.append(
+            {
+                "event_id": event_id,
+                "is_index_step": is_index,
+                "step_index": step if is_index else place,
+                "step_key": spare if is_index else step,
+            }
+        )
+    return steps
 
 
 def settle_events(

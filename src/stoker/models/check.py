@@ -112,9 +112,9 @@ def _search_variables(folder: str, graph: MetaGraph, what: str) -> Iterator[Find
     bad = _load(folder, lambda: find_bad_variables(folder, message)) or []
     if fatal := [one for one in bad if one.is_fatal]:
         raise ModelRejected(
-            f"The model in {folder} has variables that are not finite: {_name(fatal)}. Its "
-            "training went wrong: the loss in metrics.jsonl tells when, and a smaller learning "
-            f"rate or clipped gradients often help. Or {_WAY_OUT}"
+            f"The model in {folder} has variables that are not finite: {_name(fatal)}. A "
+            "smaller learning rate or clipped gradients often help; metrics.jsonl tells when it "
+            f"began. Or {_WAY_OUT}"
         )
     if bad:
         text = f"{what} has variables that are not finite, where that may be meant: {_name(bad)}."

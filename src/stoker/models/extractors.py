@@ -184,4 +184,4 @@ class DoFnWithModels(beam.DoFn):  # type: ignore[misc]
 
     def process(self, elem: Any) -> Any:
         """For others to define."""
-        raise NotImplementedError("A DoFnWithModels defines process(self, elem).")
+        raise NotImplementedError("A DoFnWithModels has to define process(self, elem).")

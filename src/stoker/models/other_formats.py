@@ -81,7 +81,7 @@ def _find_tflite(folder: str) -> str:
     if len(found) != 1:
         raise ModelRejected(
             f"ModelSpec.model_type is 'tf_lite', and {folder} holds {len(found)} TFLite files: "
-            f"{list_files(folder)}. A TFLiteRewriter writes one there, as the file 'tflite'."
+            f"{list_files(folder)}. Let a TFLiteRewriter write one there."
         )
     return found[0]
 
@@ -114,7 +114,7 @@ def _read_tfjs_inputs(path: str, folder: str) -> dict[str, TensorInfo]:
     if not os.path.isfile(path):
         raise ModelRejected(
             f"ModelSpec.model_type is 'tf_js', and {folder} has no {_MODEL_JSON}: "
-            f"{list_files(folder)}. A TFJSRewriter writes a model there."
+            f"{list_files(folder)}. Let a TFJSRewriter write a model there."
         )
     try:
         with open(path, encoding="utf-8") as file:
@@ -130,5 +130,5 @@ def _read_tfjs_inputs(path: str, folder: str) -> dict[str, TensorInfo]:
     except (AttributeError, KeyError, TypeError, UnicodeDecodeError, ValueError) as error:
         raise ModelRejected(
             f"{path} is no graph model of TensorFlow.js, which ModelSpec.model_type says that it "
-            f"is: {type(error).__name__}: {error}."
+            f"is: {type(error).__name__}: {error}. Rewrite the model again."
         ) from error

@@ -143,7 +143,7 @@ def choose_features(spec: OutputExampleSpec, models: Sequence[ServingModel]) -> 
                 )
             found.append(NewFeature(position[name], output, feature))
     if not found:
-        raise ValueError("OutputExampleSpec names no output column: nothing would be written.")
+        raise ValueError("OutputExampleSpec names no output column: name at least one.")
     return found
 
 

@@ -20,7 +20,7 @@ class ArtifactVisualization:
 
     def display(self, artifact: Artifact) -> None:
         """Show an artifact."""
-        raise NotImplementedError(f"{type(self).__name__} has no method display(self, artifact).")
+        raise NotImplementedError(f"{type(self).__name__} has to define display(self, artifact).")
 
 
 class _StandardVisualization(ArtifactVisualization):

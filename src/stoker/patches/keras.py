@@ -34,6 +34,14 @@ def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitS
     return replace(keras.Model, "fit", wrap(keras.Model.fit, keras))
 
 
+def wrap_evaluate(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:
+    """Put `wrap(evaluate, keras)` in the place of the base class's `evaluate`."""
+    import keras
+
+    PATCHES["keras-executions"].check_version(keras.__version__)
+    return replace(keras.Model, "evaluate", wrap(keras.Model.evaluate, keras))
+
+
 def catch_fit_loop(start: Start | None) -> contextlib.AbstractContextManager[list[FitLoop]]:
     """Catch the loop of the `fit` that is called inside, to enter it at `start`."""
     module = importlib.import_module(_TRAINER)

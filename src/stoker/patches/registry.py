@@ -78,6 +78,7 @@ class Patch:
 
 
 _UNWATCHED = ", or train without checkpoints: Trainer(watch=False)"
+_ONE_STEP = ", or do one step per call: Trainer(steps_per_execution=1)"
 
 PATCHES = {
     "tensorflow-join": Patch(
@@ -122,6 +123,13 @@ PATCHES = {
         why="a stopped training resumes; initial_epoch is for whole epochs",
         tried="3.15",
         instead=_UNWATCHED,
+    ),
+    "keras-executions": Patch(
+        library="keras",
+        what="fit and evaluate do several steps per call into TensorFlow",
+        why="for small models the call costs more than the step",
+        tried="3.15",
+        instead=_ONE_STEP,
     ),
     "keras-workers": Patch(
         library="keras",
@@ -184,6 +192,13 @@ PATCHES = {
         why="a stopped training resumes; initial_epoch is for whole epochs",
         tried="2.21",
         instead=_UNWATCHED,
+    ),
+    "tf-keras-executions": Patch(
+        library="tf-keras",
+        what="fit and evaluate do several steps per call into TensorFlow",
+        why="for small models the call costs more than the step",
+        tried="2.21",
+        instead=_ONE_STEP,
     ),
     "transform-pop": Patch(
         library="tensorflow-transform",

@@ -58,6 +58,14 @@ def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitS
     return replace(tf_keras.Model, "fit", wrap(tf_keras.Model.fit, tf_keras))
 
 
+def wrap_evaluate(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:
+    """Put `wrap(evaluate, tf_keras)` in the place of the base class's `evaluate`."""
+    import tf_keras
+
+    PATCHES["tf-keras-executions"].check_version(tf_keras.__version__)
+    return replace(tf_keras.Model, "evaluate", wrap(tf_keras.Model.evaluate, tf_keras))
+
+
 def catch_fit_loop(start: Start | None) -> contextlib.AbstractContextManager[list[FitLoop]]:
     """Catch the loop of the `fit` that is called inside, to enter it at `start`."""
     module = importlib.import_module("tf_keras.src.engine.data_adapter")
@@ -65,7 +73,22 @@ def catch_fit_loop(start: Start | None) -> contextlib.AbstractContextManager[lis
     return catch_loop(patch, module, "get_data_handler", _HandlerLoop, start)
 
 
-_PRIVATE = ("_adapter", "_current_step", "_dataset", "_inferred_steps", "_initial_step")
+_PRIVATE = (
+    *("_adapter", "_current_step", "_dataset", "_inferred_steps", "_initial_step"),
+    "_steps_per_execution",
+)
+
+
+class _One:
+    """Stands for a variable that is 1, which Keras reads before every step: some take less time."""
+
+    def numpy(self) -> "_One":
+        """What a variable has for NumPy."""
+        return self
+
+    def item(self) -> int:
+        """Its value."""
+        return 1
 
 
 class _HandlerLoop:
@@ -78,6 +101,8 @@ class _HandlerLoop:
         self._has_begun = False
         if start:
             handler.enumerate_epochs = _epochs_from(handler, rest, start)
+        if handler._steps_per_execution.numpy().item() == 1 and not _is_tuned(handler._model):
+            handler._steps_per_execution = _One()
 
     def begin_epoch(self) -> None:
         if not self._has_begun:
@@ -96,6 +121,10 @@ class _HandlerLoop:
 
     def warm_up(self, model: Any) -> None:
         model.train_function(iter(self._handler._dataset))
+
+
+def _is_tuned(model: Any) -> bool:
+    return bool(getattr(model, "autotune_steps_per_execution", False))
 
 
 def _epochs_from(handler: Any, rest: Any, start: Start) -> Callable[[], Iterator[Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stoker.any_python import fileio
 from stoker.any_python.forking import num_cpus
 from stoker.components.importer import Importer
 from stoker.dsl.component import BaseComponent, Node, Problem
@@ -59,7 +60,7 @@ class BeforeWork:
     def _find_problems(self, node: Node) -> Iterator[Problem]:
         if isinstance(node, Importer) and _reads_what_is_there(node):
             uri = node.find_uri(self.given)
-            if not os.path.exists(uri):
+            if not fileio.exists(uri):
                 yield Problem(text=f"there is nothing at source_uri={uri!r}.")
         if not isinstance(node, BaseComponent):
             return
@@ -75,7 +76,8 @@ class BeforeWork:
             yield from self._check_features(node, plan)
 
     def _find_lack(self, node: BaseComponent) -> Iterator[Problem]:
-        """What this machine lacks of what the workers of a step ask for."""
+        """What this machine lacks of what a step, and its workers, ask for."""
+        yield from node.find_lacks()
         if not (node.workers and node.workers.is_group and isinstance(self.launcher, Processes)):
             return
         try:
@@ -126,7 +128,7 @@ def _find_problems_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[str]
 def _find_missing_files(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:
     for key, path in plan.parameters.items():
         is_file = key.endswith("_file") and node.spec.PARAMETERS[key].names_file
-        if is_file and path and path != plan.user_file and not os.path.exists(path):
+        if is_file and path and path != plan.user_file and not fileio.exists(path):
             yield Problem(text=f"there is no file {path}. Check {key}.")
 
 

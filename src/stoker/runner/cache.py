@@ -20,6 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
+from stoker.any_python.layout import is_remote
 from stoker.any_python.notes import (
     COMMAND_LINE,
     FILE,
@@ -239,7 +240,7 @@ def _describe_changes(before: Parts, now: Parts) -> list[str]:
 
 
 def collect_parts(
-    node: BaseComponent, plan: StepPlan, inputs: ArtifactMap, digest: FileDigests
+    node: BaseComponent, plan: StepPlan, inputs: ArtifactMap, digests: FileDigests
 ) -> dict[str, str]:
     """Everything that a step's outputs depend on, by name."""
     parts = {
@@ -247,8 +248,9 @@ def collect_parts(
         "stoker": importlib.metadata.version("stoker"),
         **{f"version of {name}": version for name, version in plan.package_versions.items()},
         **_find_versions(plan.needs),
-        **collect_code_parts(node, plan, digest),
+        **collect_code_parts(node, plan, digests),
     }
+    digest: Callable[[str], str] = digests
     for name, value in plan.parameters.items():
         # Where the code lies does not matter, only what it says.
         if value is None or value != plan.user_file:
@@ -256,6 +258,10 @@ def collect_parts(
     for key, artifacts in inputs.items():
         parts[f"input {key}"] = _digest_json([_describe_content(one) for one in artifacts])
     files = node.external_files(dict(plan.parameters))
+    if any(map(is_remote, files)):
+        from stoker.runner.away import describe_versions
+
+        digest = describe_versions(files, digest)
     if len(files) > _MANY_FILES:
         parts[f"{len(files)} data files"] = _digest_json([(f, digest(f)) for f in files])
     else:
@@ -317,10 +323,18 @@ def collect_code_parts(node: BaseComponent, plan: StepPlan, digest: FileDigests)
 
 
 def _describe_content(artifact: Artifact) -> list[Any]:
-    digest = artifact.custom_properties.get("content_digest") or describe(artifact.uri).digest
+    digest = artifact.custom_properties.get("content_digest") or _describe_files(artifact.uri)
     known = [artifact.type_name, digest, artifact.properties]
     is_null = isinstance(artifact, ValueArtifact) and artifact.is_null  # its file is just empty
     return [*known, None] if is_null else known
+
+
+def _describe_files(uri: str) -> str:
+    if is_remote(uri):
+        from stoker.runner.away import describe_there
+
+        return describe_there(uri)
+    return describe(uri).digest
 
 
 def _read_texts(value: PropertyValue) -> dict[str, str]:

@@ -9,7 +9,7 @@ of this about the step that runs:
     doing, count, total, is_about, unit, per_second       what it does, how much of it is done
     step, steps, epoch, epochs, metrics, phase            how far a training is
     steps_per_second, examples_per_second, waiting        how fast it trains
-    seconds_left
+    steps_per_call, why_single, seconds_left
     epoch_end, done                                       whether this is worth a line that stays
 """
 

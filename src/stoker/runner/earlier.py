@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 from stoker.dsl.component import Node
 from stoker.dsl.partial_run import Choice
 from stoker.errors import StokerError
-from stoker.metadata.records import SKIPPED, Execution
+from stoker.metadata.records import ENDED_WELL, Execution
 
 if TYPE_CHECKING:
     from stoker.metadata.store import Store
-
-_FIT = ("complete", "cached", SKIPPED)
 
 
 def find_earlier(choice: Choice, store: "Store", pipeline_name: str) -> dict[Node, list[Execution]]:
@@ -29,7 +27,7 @@ def _find_executions(
     executions = store.executions(
         pipeline_name=pipeline_name, node_id=node.id, run_id=choice.base_run_id
     )
-    past = [execution for execution in executions if execution.standing in _FIT]
+    past = [execution for execution in executions if execution.standing in ENDED_WELL]
     if not past:
         where = f"run {choice.base_run_id}" if choice.base_run_id else "an earlier run"
         raise StokerError(

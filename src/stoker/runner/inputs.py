@@ -5,15 +5,18 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from stoker.artifacts import Artifact, ArtifactMap, InfraBlessing, SystemType, every
+from stoker.any_python.layout import is_remote
+from stoker.artifacts import Artifact, ArtifactMap, InfraBlessing, PropertyValue, SystemType, every
 from stoker.dsl.channel import Channel
-from stoker.dsl.component import Node
+from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.loops import EachChannel, Item, Loopable
 from stoker.dsl.placeholders import Published
 from stoker.errors import StepFailed
+from stoker.metadata.records import NUM_ROUNDS, ROUND
 from stoker.storage.digests import describe, find_problems, restore_manifest
-from stoker.storage.root import manifest_file
+from stoker.storage.root import cache_dir, manifest_file
 
 Place = tuple[int, ...]
 """Which item of each loop around a step, the outermost loop first."""
@@ -28,6 +31,14 @@ class Round:
     items: Mapping[Loopable, Item] = field(default_factory=dict)
     label: str = ""
     """Which of all its rounds, for the console."""
+    num_rounds: int = 1
+
+    @property
+    def properties(self) -> dict[str, PropertyValue]:
+        """What an execution says of its round, if it is in a loop."""
+        if not self.place:
+            return {}
+        return {ROUND: ".".join(map(str, self.place)), NUM_ROUNDS: self.num_rounds}
 
 
 @dataclass(kw_only=True)
@@ -56,7 +67,7 @@ class Rounds:
         if not node.loops:
             return rounds
         return [
-            replace(one, label=f" ({number} of {len(rounds)})")
+            replace(one, label=f" ({number} of {len(rounds)})", num_rounds=len(rounds))
             for number, one in enumerate(rounds, start=1)
         ]
 
@@ -93,6 +104,10 @@ class Rounds:
             for key in dict.fromkeys((*before, *outputs))
         }
 
+    def is_known(self, node: Node, round: Round) -> bool:
+        """Whether it is known how a round of a step has ended."""
+        return (node.id, round.place) in self._in_round
+
     def skip(self, node: Node) -> None:
         """Keep that a step is not run in this round."""
         self._skipped.add((node.id, self.now.place))
@@ -101,6 +116,10 @@ class Rounds:
     def skip_whole(self, node_id: str) -> None:
         """Keep that a step is not run at all."""
         self._skipped.add((node_id, ()))
+
+    def is_left_out(self, node: Node) -> bool:
+        """Whether a step is known not to be run at all."""
+        return (node.id, ()) in self._skipped
 
     def is_skipped_whole(self, node: Node, rounds: Sequence[Round]) -> bool:
         """Whether none of its rounds were run."""
@@ -124,7 +143,7 @@ class Rounds:
 def copy_from_outside(artifact: Artifact) -> Artifact:
     """A copy for this run; an id that the artifact has may be from another run's store."""
     copied = type(artifact).from_dict({**artifact.to_dict(), "id": 0})
-    copied.uri = os.path.abspath(artifact.uri)
+    copied.uri = artifact.uri if is_remote(artifact.uri) else os.path.abspath(artifact.uri)
     return copied
 
 
@@ -140,6 +159,10 @@ def find_damage(artifact: Artifact, *, by_digest: bool = False) -> str:
     Files from outside have no manifest: they are only compared `by_digest`. A manifest that is lost
     is written anew where the store's digest tells that the files are right.
     """
+    if is_remote(artifact.uri):
+        from stoker.runner.away import find_damage_there
+
+        return find_damage_there(artifact)
     if is_sealed(artifact):
         for path, problem in find_problems(artifact.uri, by_digest=by_digest):
             is_lost = path == manifest_file(artifact.uri)
@@ -148,6 +171,30 @@ def find_damage(artifact: Artifact, *, by_digest: bool = False) -> str:
                 return f"{path}: {problem}"
         return ""
     return _find_change(artifact) if by_digest else ""
+
+
+def is_named_by_url(node: BaseComponent, parameters: Mapping[str, Any]) -> bool:
+    """Whether a step reads files that its parameters name by URLs."""
+    return any(
+        isinstance(value, str) and is_remote(value)
+        for key, value in parameters.items()
+        if key in node.spec.PARAMETERS and node.spec.PARAMETERS[key].names_file
+    )
+
+
+def name_places(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as they are recorded: a module that was staged by its URL."""
+    staged = os.path.join(cache_dir(), "trees", "")
+    return {
+        key: _name_place(value) if isinstance(value, str) and value.startswith(staged) else value
+        for key, value in parameters.items()
+    }
+
+
+def _name_place(path: str) -> str:
+    from stoker.storage.staging import find_url
+
+    return find_url(path)
 
 
 def _find_change(artifact: Artifact) -> str:

@@ -2,9 +2,10 @@
 """LocalDagRunner: runs a pipeline on this machine, step by step (`steps.py`)."""
 
 import contextlib
+import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NoReturn
 
 from stoker.any_python.forking import raise_on_sigterm
 from stoker.any_python.lines import did_you_mean
@@ -22,6 +23,7 @@ from stoker.metadata.records import Execution
 from stoker.runner.console import Console
 from stoker.runner.earlier import find_earlier
 from stoker.runner.endings import end_briefly, is_raised_by_us, make_stop
+from stoker.runner.other_nodes import reuse
 from stoker.runner.plan import RunOptions
 from stoker.runner.run import begin_run
 from stoker.runner.steps import Steps
@@ -79,6 +81,9 @@ class LocalDagRunner:
             return Run(id="", pipeline_name=pipeline.pipeline_name, pipeline_root="", outputs={})
         if isinstance(parameters, PartialRun):
             parameters, run_options = None, parameters
+        asked = _interception.one_step
+        if asked and not asked.is_meant(pipeline):
+            return Run(id="", pipeline_name=pipeline.pipeline_name, pipeline_root="", outputs={})
         partial = run_options or pipeline.run_options
         added = _interception.options
         options = RunOptions(
@@ -88,12 +93,14 @@ class LocalDagRunner:
             done={*done, *added.done},
             choice=partial.choose(pipeline.steps) if partial else None,
             report=self._report or added.report,
+            leaves_retries=added.leaves_retries,
         )
+        launcher = _interception.launcher or self._launcher or Processes()
         try:
             with raise_on_sigterm():
-                run = _run(
-                    pipeline, options, _interception.launcher or self._launcher or Processes()
-                )
+                if asked:
+                    _run_asked(asked, pipeline, options, launcher)
+                run = _run(pipeline, options, launcher)
         except (Exception, KeyboardInterrupt) as error:
             if isinstance(error, StokerError | KeyboardInterrupt) or is_raised_by_us(error):
                 end_briefly(error)
@@ -119,6 +126,8 @@ class _Interception:
     runs: list[Run] = field(default_factory=list)
     declared: list[Pipeline] | None = None
     """Where pipelines go that are not to be run."""
+    one_step: "OneStep | None" = None
+    """The only step that is to be run."""
 
 
 _NONE = _Interception()
@@ -140,6 +149,55 @@ def intercept(
     options = RunOptions(parameters=parameters, force=force, fresh=fresh, done=done, report=report)
     with _replace_interception(_Interception(options=options, launcher=launcher)) as inside:
         yield inside.runs
+
+
+@dataclass(kw_only=True)
+class OneStep:
+    """One step that is asked for by its name, of a run that other processes run the rest of."""
+
+    node_id: str
+    run_id: str
+    pipeline_name: str | None = None
+    seen: list[Pipeline] = field(default_factory=list)
+    """The pipelines that were to be run."""
+    end: Literal["done", "skipped"] | None = None
+
+    def is_meant(self, pipeline: Pipeline) -> bool:
+        """Whether a pipeline is the one that has the step."""
+        self.seen.append(pipeline)
+        if self.pipeline_name not in (None, pipeline.pipeline_name):
+            return False
+        return self.end is None and any(step.id == self.node_id for step in pipeline.steps)
+
+
+class StepEnded(BaseException):
+    """Ends a pipeline file where it started its run: what it does afterwards is for whole runs."""
+
+
+@contextlib.contextmanager
+def intercept_for_step(
+    asked: OneStep, options: RunOptions, launcher: Launcher | None = None
+) -> Iterator[None]:
+    """Run one step of the run that is started inside, and end the file there by StepEnded."""
+    inside = _Interception(options=options, launcher=launcher, one_step=asked)
+    with _replace_interception(inside):
+        yield
+
+
+def _run_asked(
+    asked: OneStep, pipeline: Pipeline, options: RunOptions, launcher: Launcher
+) -> NoReturn:
+    from stoker.runner.one_step import join_run  # whole runs do without it
+
+    _check_names(pipeline, options)
+    (node,) = [step for step in pipeline.steps if step.id == asked.node_id]
+    with (
+        contextlib.closing(launcher),
+        contextlib.closing(Console()) as console,
+        begin_run(pipeline, options, launcher, console, alone=node, joins=asked.run_id) as steps,
+    ):
+        asked.end = join_run(steps, node, functools.partial(_run_step, steps, node))
+    raise StepEnded(asked.end)
 
 
 @contextlib.contextmanager
@@ -204,7 +262,7 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
             earlier = find_earlier(choice, steps.store, name) if choice else {}
             for node in pipeline.steps:
                 if node in earlier:
-                    steps.reuse(node, earlier[node])
+                    reuse(steps, node, earlier[node])
                 elif not choice or node in choice.run:
                     _run_step(steps, node)
         console.step(f"Run {steps.run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")

@@ -96,8 +96,13 @@ class Sender:
         }
         with contextlib.suppress(KeyError, OSError):  # a user without a name
             tags["mlflow.user"] = getpass.getuser()
-        run = self._client.create_run(self._experiment, tags=tags, run_name=event["run"])
-        self._run = run.info.run_id
+        known = self._search_run(event["run"]) if event.get("joined") else None
+        if known:
+            self._client.update_run(known, status="RUNNING")
+            self._run = known
+        else:
+            run = self._client.create_run(self._experiment, tags=tags, run_name=event["run"])
+            self._run = run.info.run_id
         place = os.environ[MLFLOW_URI].rstrip("/")
         if place.startswith("http"):
             place += f"/#/experiments/{self._experiment}/runs/{self._run}"
@@ -168,9 +173,12 @@ class Sender:
 
     def _find_run(self, run_id: str) -> str:
         """The run of MLflow that is a run of Stoker, for a link to it."""
+        return self._search_run(run_id) or f"{run_id}, which MLflow was not told of"
+
+    def _search_run(self, run_id: str) -> str | None:
         asked = f"tags.`stoker.run_id` = '{run_id}'"
         found = self._client.search_runs([self._experiment], asked, max_results=1)
-        return found[0].info.run_id if found else f"{run_id}, which MLflow was not told of"
+        return str(found[0].info.run_id) if found else None
 
     def _send_results(self, name: str, event: Event) -> None:
         own = self._own.get(event["step"], OwnLogging())

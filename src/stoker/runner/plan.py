@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stoker.any_python.layout import is_remote
 from stoker.artifacts import STANDARD_TYPES, is_annotated_value
 from stoker.dsl.component import BaseComponent, Node, UserCode
 from stoker.dsl.executor import reference_to
@@ -38,6 +39,8 @@ class RunOptions:
     """The steps that are run, of a partial run; None for all of them."""
     report: bool = False
     """Whether a page about the run is written at its end, however it ends."""
+    leaves_retries: bool = False
+    """Whether it is for others to start a step again that has failed."""
 
     def count_steps(self, pipeline: Pipeline) -> int:
         """How many steps the run has, those among them that give earlier outputs."""
@@ -112,6 +115,10 @@ def _find_file(node: BaseComponent, key: str, value: Any, paths: Sequence[str]) 
     """A parameter, with the path that it means if it names a file; a module may go by its name."""
     if not (node.spec.PARAMETERS[key].names_file and isinstance(value, str)):
         return value
+    if key == "module_file" and is_remote(value):
+        from stoker.runner.away import stage_module
+
+        return stage_module(value)
     path = find_users_path(value, node.spec.declaring_folder)
     is_dotted_name = all(part.isidentifier() for part in path.split("."))
     if key == "module_file" and is_dotted_name and not os.path.exists(path):

@@ -7,7 +7,7 @@ manifests before one transaction makes them LIVE; whatever stops that leaves not
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from stoker.artifacts import (
     ArtifactMap,
     ModelEvaluation,
     ModelRun,
+    PropertyValue,
     ValueArtifact,
     every,
 )
@@ -29,6 +30,9 @@ from stoker.storage.root import Root, manifest_file, output_dir
 
 if TYPE_CHECKING:
     from stoker.metadata.store import Store
+
+FEW_SECONDS = 10
+"""How long the record of a failure waits for a store that does not answer."""
 
 
 @dataclass(kw_only=True)
@@ -44,6 +48,8 @@ class ExecutionRecorder:
     """What no text that is recorded may quote."""
     trackers: Trackers | None
     """Who is told of it besides the store, and later, if anybody is."""
+    own_properties: Mapping[str, PropertyValue] = field(default_factory=dict)
+    """What is said of it besides its parameters."""
     id: int = 0
     outputs: ArtifactMap = field(default_factory=dict)
 
@@ -65,12 +71,13 @@ class ExecutionRecorder:
             node_id=self.node.id,
             type_name=self.node.type_name,
             base_type=self.node.BASE_TYPE,
-            properties=properties,
+            properties={**properties, **self.own_properties},
             inputs=inputs,
             outputs=make_outputs,
-            at_least=self._find_free_id(),
+            at_least=self._find_free_id() if writes or not self.root.url else 1,
         )
         for artifact in every(self.outputs):
+            artifact.uri = self.root.find_path(artifact.uri)
             os.makedirs(output_dir(artifact.uri))
         if self.trackers:
             parameters = {name: v for name, v in properties.items() if name not in OWN_PROPERTIES}
@@ -78,12 +85,16 @@ class ExecutionRecorder:
 
     def publish(self, outputs: ArtifactMap, properties: Mapping[str, Any] | None = None) -> None:
         """Seal the files, write their manifests, then make everything LIVE in one transaction."""
+        manifests = []
         for artifact in every(outputs):
-            manifest = self._seal(artifact)
+            manifests.append(manifest := self._seal(artifact))
             artifact.custom_properties["content_digest"] = manifest.digest
             if isinstance(artifact, ModelRun | ModelEvaluation):
                 artifact.custom_properties |= _find_metrics(artifact)
-            manifest.write(manifest_file(artifact.uri))
+            if not self.root.url:
+                manifest.write(manifest_file(artifact.uri))
+        if self.root.url:
+            self._upload(list(every(outputs)), manifests)
         self.store.publish(self.id, outputs, properties=properties)
         self.outputs = outputs
         self._note("step_ended", state="complete")
@@ -95,6 +106,11 @@ class ExecutionRecorder:
             raise StepFailed(
                 f"{self.node.id}: its {artifact.type_name} cannot be published: {error}"
             ) from error
+
+    def _upload(self, artifacts: Sequence[Artifact], manifests: Sequence[Manifest]) -> None:
+        from stoker.runner.away import publish_there
+
+        publish_there(self.root, artifacts, manifests)
 
     def adopt(self, outputs: ArtifactMap) -> None:
         """Publish files from outside the pipeline, which stay where they are."""
@@ -138,6 +154,7 @@ class ExecutionRecorder:
             stopped = isinstance(error, KeyboardInterrupt)
             # The user's own traceback, where there is one, and what the runner says about it.
             texts = (getattr(error, "traceback", ""), str(error) or "Stopped by the user.")
+            self.store.be_patient(FEW_SECONDS)
             with add_note_if_unrecorded(error):  # the next run will close it
                 self.store.close_execution(
                     self.id,
@@ -150,6 +167,10 @@ class ExecutionRecorder:
     def _find_free_id(self) -> int:
         """One more than the highest number of an output directory: none is ever written twice."""
         numbers = [0]
+        if self.root.url:
+            from stoker.runner.away import find_numbers
+
+            return max(find_numbers(self.root, self.node)) + 1
         for key in self.node.outputs:
             with contextlib.suppress(FileNotFoundError):
                 names = os.listdir(self.root.outputs_dir(self.node.id, key))
@@ -165,7 +186,8 @@ class ExecutionRecorder:
         artifact.properties |= channel.additional_properties
         artifact.custom_properties |= channel.additional_custom_properties
         is_value = isinstance(artifact, ValueArtifact)
-        artifact.uri = self.root.output_uri(self.node.id, key, execution_id, is_value=is_value)
+        path = self.root.output_uri(self.node.id, key, execution_id, is_value=is_value)
+        artifact.uri = self.root.find_place(path)
         return artifact
 
 

@@ -8,28 +8,46 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stoker.any_python.streams import open_missing_streams
+from stoker.any_python.url_files import PlaceError
 from stoker.dsl.component import Node
 from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.placeholders import Facts, fill_in
 from stoker.dsl.places import check_places
-from stoker.errors import StokerError
+from stoker.errors import BadPipeline, StokerError
 from stoker.launchers import Launcher
-from stoker.metadata.masking import environment
-from stoker.metadata.records import DAG, NUM_STEPS, ROOT, RUN_STATE, STORE_FILE, RunEnd
+from stoker.metadata.config import STORE_VARIABLE, StoreConfig, find_store_variable
+from stoker.metadata.masking import environment, mask_secrets
+from stoker.metadata.records import (
+    DAG,
+    NUM_STEPS,
+    PARAMETERS,
+    ROOT,
+    RUN_STATE,
+    STORE_FILE,
+    RunEnd,
+)
 from stoker.runner.before_work import BeforeWork
 from stoker.runner.console import Console
 from stoker.runner.plan import RunOptions, plan_steps
-from stoker.runner.recorder import add_note_if_unrecorded
+from stoker.runner.recorder import FEW_SECONDS, add_note_if_unrecorded
 from stoker.runner.steps import Steps
 from stoker.runner.tracking import find_trackers
 from stoker.storage.digests import FileDigests
-from stoker.storage.locks import hold_run_lock
-from stoker.storage.root import Root, name_report
+from stoker.storage.locks import hold_run_lock, hold_step_lock
+from stoker.storage.root import Root, name_report, name_step
 from stoker.storage.scratch import hold_scratch
 from stoker.views.table import readable_path
+
+if TYPE_CHECKING:
+    from stoker.metadata.store import Store
+
+_PATIENCE_SECONDS = 24 * 3600
+"""How long a run waits for a store that does not answer: what a step has made may be worth days."""
 
 
 @contextlib.contextmanager
@@ -40,10 +58,12 @@ def begin_run(
     console: Console,
     *,
     alone: Node | None = None,
+    joins: str = "",
 ) -> Iterator[Steps]:
     """A run that is recorded and holds its lock, for its steps to be run inside.
 
-    Where a step is to run `alone`, those before it have had runs of their own.
+    Where a step is to run `alone`, those before it have had runs of their own; or it `joins` the
+    run with this id, of which it may be the first.
     """
     open_missing_streams()
     if options.report:
@@ -52,22 +72,26 @@ def begin_run(
     chosen = options.choice.run if options.choice else pipeline.steps
     steps_to_run = [step for step in pipeline.steps if step in chosen]
     check_places(pipeline.pipeline_root, steps_to_run, given)
-    root = Root(os.path.abspath(fill_in(substitute(pipeline.pipeline_root, given), Facts())))
+    root = Root.at(fill_in(substitute(pipeline.pipeline_root, given), Facts()))
     _check_writable(root, pipeline)
-    plans, problems = plan_steps(steps_to_run, given)
-    check = BeforeWork(plans=plans, given=given, launcher=launcher)
-    for doubt in check.check([alone] if alone else steps_to_run, problems):
-        console.step(doubt)
-    config = pipeline.store_config(root.path)
-    if not (pipeline.enable_cache and config.exists()):
+    try:
+        plans, problems = plan_steps(steps_to_run, given)
+        check = BeforeWork(plans=plans, given=given, launcher=launcher)
+        to_check = [step for step in steps_to_run if alone in (None, step)]
+        for doubt in check.check(to_check, problems):
+            console.step(doubt)
+    except PlaceError as error:
+        raise BadPipeline(str(error)) from error
+    config = _choose_store(pipeline, root, console, alone=alone is not None and not joins)
+    if not (joins or (pipeline.enable_cache and config.exists())):
         # First of all, since importing TensorFlow takes longer than all that comes before it.
         launcher.prepare(dict.fromkeys(plan.needs for plan in plans.values()))
     from stoker.metadata.store import Store  # SQLAlchemy is not for those who only declare
 
     with (
         Store(config) as store,
-        hold_run_lock(root) as run_id,
-        hold_scratch(root, run_id) as temporary_dir,
+        _hold_name(root, pipeline.pipeline_name, store, console, alone, joins) as name,
+        hold_scratch(root, name.scratch) as temporary_dir,
     ):
         digest = FileDigests(root.digests_file)
         if digest.set_aside:
@@ -76,7 +100,9 @@ def begin_run(
             pipeline=pipeline,
             options=options,
             root=root,
-            run_id=run_id,
+            run_id=name.run_id,
+            scratch_name=name.scratch,
+            waited_after=name.waited_after,
             temporary_dir=temporary_dir,
             store=store,
             launcher=launcher,
@@ -84,36 +110,140 @@ def begin_run(
             plans=plans,
             digest=digest,
             alone=alone is not None,
-            num_steps=1 if alone else options.count_steps(pipeline),
+            num_steps=1 if alone and not joins else options.count_steps(pipeline),
         )
+        store.be_patient(_PATIENCE_SECONDS, console.step)
         parameters = [plan.parameters for plan in plans.values()]
+        steps.keep_secret({"password": config.password})
         steps.keep_secret(environment(), sys.argv, given, parameters, pipeline.beam_pipeline_args)
         steps.close_dead_runs()
-        store.begin_run(
-            pipeline.pipeline_name,
-            run_id,
-            properties={
-                "lock_file": root.run_lock(run_id),
-                ROOT: root.path,
-                STORE_FILE: config.path,
-                NUM_STEPS: steps.num_executions,
-                DAG: _draw_dag(steps_to_run if alone is None else [alone]),
-                RUN_STATE: "running",
-            },
-        )
-        console.progress_file = root.progress_file(run_id)
-        # Not before: who is told that a run began is told how it ended.
-        steps.trackers = find_trackers(console, temporary_dir)
-        if steps.trackers:
-            steps.trackers.note(
-                "run_began",
-                pipeline=pipeline.pipeline_name,
-                run=run_id,
-                root=root.path,
-                source=sys.argv[0],
-            )
+        _record_begin(steps, config.place, [alone] if alone and not joins else steps_to_run)
         with _report_end(steps) if options.report else contextlib.nullcontext(), _record_end(steps):
             yield steps
+
+
+def _choose_store(pipeline: Pipeline, root: Root, console: Console, *, alone: bool) -> StoreConfig:
+    """The store that the environment names, else the pipeline's own; a notebook has chosen."""
+    declared = pipeline.store_config(root.path)
+    named = None if alone else find_store_variable()
+    if named and named != declared and pipeline.declares_store:
+        console.step(f"Records go to {named.place}, as {STORE_VARIABLE} says")
+    config = named or declared
+    config.require_driver()
+    _require_own_store(root, config)
+    return config
+
+
+def _record_begin(steps: Steps, store_file: str, drawn: Iterable[Node]) -> None:
+    name, root = steps.pipeline.pipeline_name, steps.root
+    if steps.is_joined:
+        _check_joined(steps)
+    steps.store.begin_run(
+        name,
+        steps.run_id,
+        properties={
+            "lock_file": root.run_lock(steps.run_id),
+            ROOT: root.place,
+            STORE_FILE: store_file,
+            NUM_STEPS: steps.num_executions,
+            DAG: _draw_dag(drawn),
+            **(
+                {PARAMETERS: _list_parameters(steps)} if steps.is_joined else {RUN_STATE: "running"}
+            ),
+        },
+    )
+    if steps.is_joined:
+        _settle(steps, again=steps.scratch_name.partition("@")[2])
+    steps.console.progress_file = root.progress_file(steps.scratch_name)
+    # Not before: who is told that a run began is told how it ended.
+    steps.trackers = find_trackers(steps.console, steps.temporary_dir)
+    if steps.trackers:
+        facts = {"pipeline": name, "run": steps.run_id, "root": root.place, "source": sys.argv[0]}
+        steps.trackers.note("run_began", **facts, joined=steps.is_joined)
+
+
+def _settle(steps: Steps, again: str = "") -> None:
+    """Record where a run stands that steps join: nobody but its steps could."""
+    choice = steps.options.choice
+    wanted = [*choice.run, *choice.reuse] if choice else steps.pipeline.steps
+    name, node_ids = steps.pipeline.pipeline_name, [node.id for node in wanted]
+    steps.store.settle_run(name, steps.run_id, node_ids, again=again)
+
+
+def _check_joined(steps: Steps) -> None:
+    """Refuse to join a run that another program runs as a whole, or with other parameters."""
+    from stoker.metadata.standings import is_whole_alive  # loads SQLAlchemy
+
+    run = steps.store.run(steps.run_id)
+    if run is None:
+        return
+    if is_whole_alive(run):
+        raise StokerError(
+            f"Run {steps.run_id} is being run as a whole. Wait until it ends, or give the step "
+            "another --run-id."
+        )
+    asked, known = _list_parameters(steps), run.properties.get(PARAMETERS)
+    if known not in (None, asked):
+        raise StokerError(
+            f"Run {steps.run_id} was begun with the parameters {known}, and this step is given "
+            f"{asked}. Give every step of a run the same --param, or this one another --run-id."
+        )
+
+
+def _list_parameters(steps: Steps) -> str:
+    given = {name: str(value) for name, value in steps.options.parameters.items()}
+    return json.dumps(mask_secrets(given), sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HeldName:
+    """What a run or a step holds the lock of."""
+
+    run_id: str
+    scratch: str
+    waited_after: int | None = None
+
+
+@contextlib.contextmanager
+def _hold_name(
+    root: Root,
+    pipeline_name: str,
+    store: "Store",
+    console: Console,
+    alone: Node | None,
+    joins: str,
+) -> Iterator[_HeldName]:
+    """Hold the lock of a new run, or of the step that joins one."""
+    if not (alone and joins):
+        with hold_run_lock(root) as run_id, store.hold_run(run_id):
+            yield _HeldName(run_id=run_id, scratch=run_id)
+        return
+    node_id, ended = alone.id, list[int]()
+
+    def before_waiting() -> None:
+        if ended:
+            return
+        console.step(f"{node_id} is being run in run {joins} by another process: waiting for it")
+        known = store.executions(
+            pipeline_name=pipeline_name, run_id=joins, node_id=node_id, only=()
+        )
+        ended.append(max((one.id for one in known if one.standing != "running"), default=0))
+
+    scratch = name_step(joins, node_id)
+    with (
+        hold_step_lock(root, joins, node_id, before_waiting),
+        store.hold_run(scratch, before_waiting),
+    ):
+        yield _HeldName(run_id=joins, scratch=scratch, waited_after=ended[0] if ended else None)
+
+
+def _require_own_store(root: Root, config: StoreConfig) -> None:
+    """A folder of caches is no place for records."""
+    if root.url and config.is_file and config.path.startswith(os.path.join(root.path, "")):
+        raise BadPipeline(
+            f"A pipeline whose root is {root.url} needs a store that lies elsewhere: Pipeline("
+            "metadata_connection_config=sqlite_metadata_connection_config('metadata.db'))."
+        )
 
 
 def _require_templates() -> None:
@@ -162,19 +292,26 @@ def _draw_dag(steps: Iterable[Node]) -> str:
 @contextlib.contextmanager
 def _record_end(steps: Steps) -> Iterator[None]:
     """Record how a run ends; the store goes on calling one that is killed `running`."""
-    name, run_id = steps.pipeline.pipeline_name, steps.run_id
     try:
         yield
     except BaseException as error:
         end: RunEnd = "canceled" if isinstance(error, KeyboardInterrupt) else "failed"
+        steps.store.be_patient(FEW_SECONDS)
         with add_note_if_unrecorded(error):
-            steps.store.end_run(name, run_id, end)
-        if steps.trackers:
-            steps.trackers.note("run_ended", state=end)
+            _end(steps, end)
         raise
-    steps.store.end_run(name, run_id, "complete")
+    _end(steps, "complete")
+
+
+def _end(steps: Steps, end: RunEnd) -> None:
+    """Record how a run ended; one that steps join ends with the last of them."""
+    name, run_id = steps.pipeline.pipeline_name, steps.run_id
+    if steps.is_joined:
+        _settle(steps)
+    else:
+        steps.store.end_run(name, run_id, end)
     if steps.trackers:
-        steps.trackers.note("run_ended", state="complete")
+        steps.trackers.note("run_ended", state=end)
 
 
 def _check_writable(root: Root, pipeline: Pipeline) -> None:

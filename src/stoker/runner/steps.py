@@ -10,19 +10,20 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from stoker.any_python.layout import is_remote
 from stoker.any_python.notes import read_journals
 from stoker.any_python.surroundings import flags_of_this_program
+from stoker.any_python.url_files import PlaceError
 from stoker.artifacts import Artifact, ArtifactMap, ValueArtifact, every
 from stoker.components.importer import Importer
 from stoker.components.manual_node import ManualNode
 from stoker.components.resolver import Resolver
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
-from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.placeholders import Absent, Facts, fill_in, placeholders_in
 from stoker.errors import BadData, StepFailed
@@ -31,8 +32,6 @@ from stoker.launchers.step_log import StepLog
 from stoker.metadata.masking import find_secrets, mask_secrets
 from stoker.metadata.records import (
     NUM_STEPS,
-    SKIPPED,
-    Execution,
     ExecutionState,
 )
 from stoker.runner import cache
@@ -52,6 +51,8 @@ from stoker.runner.inputs import (
     Rounds,
     copy_from_outside,
     find_damage,
+    is_named_by_url,
+    name_places,
     refuse_damaged_inputs,
 )
 from stoker.runner.plan import RunOptions, StepPlan, plan_step
@@ -59,15 +60,17 @@ from stoker.runner.recorder import ExecutionRecorder
 from stoker.runner.tracking import Trackers
 from stoker.storage.digests import FileDigests
 from stoker.storage.files import remove_dir
-from stoker.storage.locks import discard_dir, hold_dir, is_locked
+from stoker.storage.locks import discard_dir, hold_dir
 from stoker.storage.root import Root
 from stoker.task import Failure, Outcome, ProcessNeeds, Task
 from stoker.views.table import readable_path
 
 if TYPE_CHECKING:
     from stoker.metadata.store import Store
+    from stoker.runner.away import Away
 
 _OBSERVED = "observed"
+ENDED_BEFORE = "The run ended before this step did."
 
 
 @dataclass(kw_only=True)
@@ -85,6 +88,10 @@ class Steps:
     plans: Mapping[str, StepPlan]
     digest: FileDigests
     alone: bool = False
+    scratch_name: str = ""
+    """What the run's scratch folder is named after: the run, or a step that has joined it."""
+    waited_after: int | None = None
+    """The last execution of this step in this run, when it began to wait for another process."""
     num_steps: int = 1
     num_executions: int = field(init=False)
     """How many there will be: more than steps, if those in loops run more than once."""
@@ -101,19 +108,23 @@ class Steps:
 
     def close_dead_runs(self) -> None:
         """Close what runs that died have left open; those whose lock is held are alive."""
-        for execution, run in self.store.find_unfinished(self.pipeline.pipeline_name):
-            lock_file = run.properties.get("lock_file")
-            if not (lock_file and is_locked(str(lock_file))):
-                self.store.close_execution(
-                    execution.id, ExecutionState.FAILED, "The run ended before this step did."
-                )
+        from stoker.metadata.standings import find_dead  # loads SQLAlchemy
+
+        own = self.scratch_name if self.is_joined else ""
+        for execution in find_dead(self.store, self.pipeline.pipeline_name, own):
+            self.store.close_execution(execution.id, ExecutionState.FAILED, ENDED_BEFORE)
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether this is one step of a run that steps join."""
+        return self.scratch_name != self.run_id
 
     def run(self, node: Node) -> None:
         """Run one step and publish what it made: in a loop, once for each item."""
-        rounds, why_not = self._list_rounds(node)
+        rounds, why_not = self.list_rounds(node)
         if not rounds:
-            self._skip(node, why_not)
-        if len(rounds) > 1:
+            self.skip(node, why_not)
+        if len(rounds) > 1 and not self.is_joined:
             self.num_executions += len(rounds) - 1
             self.store.begin_run(
                 self.pipeline.pipeline_name,
@@ -121,11 +132,16 @@ class Steps:
                 properties={NUM_STEPS: self.num_executions},
             )
         for self.rounds.now in rounds:
-            self._run_once(node)
+            if self.rounds.is_known(node, self.rounds.now):
+                continue
+            try:
+                self._run_once(node)
+            except PlaceError as error:  # a bucket that is not as it should be
+                raise StepFailed(f"{node.id}: {error}") from error
         if self.rounds.is_skipped_whole(node, rounds):
             self.rounds.skip_whole(node.id)
 
-    def _list_rounds(self, node: Node) -> tuple[list[Round], str]:
+    def list_rounds(self, node: Node) -> tuple[list[Round], str]:
         """The rounds of a step, and why there are none if so."""
         try:
             rounds = self.rounds.list_for(node)
@@ -138,19 +154,17 @@ class Steps:
 
     def _run_once(self, node: Node) -> None:
         if why_not := self._find_why_not(node):
-            self._skip(node, why_not)
+            self.skip(node, why_not)
             return
         match node:
-            case Importer():
-                self._import(node)
-            case Resolver():
-                self._resolve(node)
-            case ManualNode():
-                self._wait_for_person(node)
             case BaseComponent():
                 self._run_component(node)
+            case Importer() | Resolver() | ManualNode():
+                from stoker.runner.other_nodes import run_other
+
+                run_other(self, node)
             case _:
-                raise TypeError(f"{node!r} is not a component that this runner can run.")
+                raise TypeError(f"Pipeline(components=[…]) takes components, got {node!r}.")
 
     def _find_why_not(self, node: Node) -> str:
         """Why a step is not to be run: a condition is false, or its inputs were not made."""
@@ -179,7 +193,8 @@ class Steps:
         makers = map(self.rounds.find_left_out, node.asked_channels)
         return next((f"{maker} was skipped" for maker in makers if maker), "")
 
-    def _skip(self, node: Node, why_not: str) -> None:
+    def skip(self, node: Node, why_not: str) -> None:
+        """Record, and say, why a step is not run."""
         self._make_recorder(node).skip(why_not)
         self.rounds.skip(node)
         self._report(node, f"skipped: {why_not}")
@@ -222,70 +237,6 @@ class Steps:
             invocation=invocation,
         )
 
-    def _import(self, node: Importer) -> None:
-        given = dict(self.options.parameters)
-        artifact = node.artifact(given)
-        known = self.store.artifacts(type_name=artifact.type_name, uri=artifact.uri)
-        digest = artifact.custom_properties["content_digest"]
-        same = [old for old in known if old.custom_properties.get("content_digest") == digest]
-        parameters = mask_secrets(substitute(node.exec_properties, given))
-        with self._record(node, {}, parameters) as execution:
-            if same and not node.reimport:
-                execution.refer_to({node.output_key: same[-1:]})
-            else:
-                execution.adopt({node.output_key: [artifact]})
-
-    def _wait_for_person(self, node: ManualNode) -> None:
-        with self._record(node, {}, node.exec_properties):
-            if node.id in self.options.done:
-                return
-            self.console.step(f"{node.id} waits for you: {node.description}")
-            if sys.stdin and sys.stdin.isatty():
-                self.console.step('Type "yes" when it is done; anything else ends the run.')
-                if sys.stdin.readline().strip().lower() in ("y", "yes"):
-                    return
-            raise StepFailed(
-                f"{node.id} is not done: {node.description} Then run the pipeline with "
-                f"LocalDagRunner().run(pipeline, done=[{node.id!r}]) or stoker run --done "
-                f"{node.id}; with enable_cache=True, the steps before it are not run again."
-            )
-
-    def reuse(self, node: Node, executions: Sequence[Execution]) -> None:
-        """Publish again what earlier executions of a step have published."""
-        for number, execution in enumerate(executions):
-            place = (number,) if node.loops else ()
-            self.rounds.now = Round(loops=node.loops, place=place)
-            if execution.standing == SKIPPED:
-                self._skip(node, f"it was skipped in run {execution.run_id}")
-                continue
-            why = {"cache_explanation": f"partial run: the outputs of execution {execution.id}"}
-            with self._record(node, {}, why, how="taken from an earlier run") as record:
-                record.reuse(execution.id)
-        if all(execution.standing == SKIPPED for execution in executions):
-            self.rounds.skip_whole(node.id)
-
-    def _resolve(self, node: Resolver) -> None:
-        candidates = {
-            key: self._find_in_store(channel, across_pipelines=node.across_pipelines)
-            for key, channel in node.inputs.items()
-        }
-        found = node.resolve(candidates, self.store)
-        while damaged := {
-            one.id: why for one in every(found) if (why := find_damage(one, by_digest=True))
-        }:
-            for why in damaged.values():
-                self.console.step(f"{node.id}: skipping a damaged artifact: {why}")
-            candidates = {
-                key: [one for one in many if one.id not in damaged]
-                for key, many in candidates.items()
-            }
-            found = node.resolve(candidates, self.store)
-        if not any(found.values()):
-            wanted = " and ".join(channel.type_name for channel in node.inputs.values())
-            self.console.step(f"{node.id}: no {wanted} yet; steps that read it run without")
-        with self._record(node, {}, mask_secrets(node.exec_properties)) as execution:
-            execution.refer_to(found)
-
     def _run_component(self, node: BaseComponent) -> None:
         inputs = self._get_inputs(node)
         plan = self._complete_plan(node, self._gather_facts(node, inputs))
@@ -298,13 +249,13 @@ class Steps:
         decision = self._decide(node, parts)
         cached = parts if self.pipeline.enable_cache else {}
         properties = {
-            **mask_secrets(plan.parameters),
+            **mask_secrets(name_places(plan.parameters)),
             "cache_explanation": decision.explanation,
             "cache_parts": dict(cached),
             "cache_key": cache.make_key(cached) if cached else "",
         }
         if isinstance(decision, cache.Hit):
-            with self._record(node, inputs, properties, how="cached") as execution:
+            with self.record(node, inputs, properties, how="cached") as execution:
                 execution.reuse(decision.execution_id)
             if node.RESUMABLE:  # a run that was killed right after it had published it leaves them
                 discard_dir(*self._find_checkpoints(node, parts))
@@ -370,8 +321,13 @@ class Steps:
             return
         same_work, alone = self._find_checkpoints(node, parts)
         with hold_dir(same_work, alone, fresh=self.options.fresh) as checkpoint_dir:
-            self._clear_other_work(node, checkpoint_dir)
-            yield checkpoint_dir
+            if not self.root.url or checkpoint_dir == alone:
+                self._clear_other_work(node, checkpoint_dir)
+                yield checkpoint_dir
+                return
+            with self._away.keep_checkpoints(checkpoint_dir, fresh=self.options.fresh):
+                self._clear_other_work(node, checkpoint_dir)
+                yield checkpoint_dir
 
     def _find_checkpoints(self, node: BaseComponent, parts: Mapping[str, str]) -> tuple[str, str]:
         """The directory of all runs of the same work, and one of this run's own."""
@@ -402,12 +358,15 @@ class Steps:
     ) -> None:
         self.launcher.prepare(self._list_needs_from(node))
         self._report_process(node, plan.needs)
-        with self._record(node, inputs, properties, writes=True, why=why) as execution:
+        with self.record(node, inputs, properties, writes=True, why=why) as execution:
             refuse_damaged_inputs(node, inputs)
-            facts = self._gather_facts(node, inputs, execution, checkpoint_dir)
+            near = self._bring_near(node, inputs, plan)
+            facts = self._gather_facts(node, near, execution, checkpoint_dir)
             # The plan itself stays as it is: what waits for the execution is new in each.
             ready = self._complete_plan(node, facts) if node.spec.placeholders else plan
             driven = replace(ready, parameters=_drive(node, ready.parameters, execution.outputs))
+            if is_named_by_url(node, driven.parameters):
+                driven = replace(driven, parameters=self._away.stage_parameters(node, driven))
             task = self._make_task(node, driven, facts, execution, checkpoint_dir)
             outcome = self.launcher.launch(task, self.console)
             outputs = self._take_outputs(node, task, outcome)
@@ -430,6 +389,20 @@ class Steps:
                 edited = self._note_edits(node, before, after, observed)
             self.console.event({"kind": "progress", "doing": "publishing its outputs"})
             execution.publish(outputs, {"observed": observed, **edited})
+
+    def _bring_near(self, node: BaseComponent, inputs: ArtifactMap, plan: StepPlan) -> ArtifactMap:
+        """The inputs as they are on this machine: those that are not are staged."""
+        if self.root.url or any(is_remote(artifact.uri) for artifact in every(inputs)):
+            return self._away.stage_inputs(node, inputs, plan.parameters)
+        return inputs
+
+    @functools.cached_property
+    def _away(self) -> "Away":
+        """What is not on this machine, as the steps of this run need it."""
+        from stoker.runner.away import Away
+
+        elsewhere = bool(getattr(self.launcher, "stages_inputs", False) and self.root.url)
+        return Away(self.console, self.root, elsewhere)
 
     def _note_edits(
         self, node: Node, before: cache.Parts, after: cache.Parts, observed: Notes
@@ -527,8 +500,9 @@ class Steps:
             flags=flags_of_this_program(),
             needs=plan.needs,
             workers=node.workers,
-            retries=node.retries,
+            retries=0 if node.retries and self.options.leaves_retries else node.retries,
             timeout_seconds=node.timeout_seconds,
+            away=self._away.describe() if self.root.url else None,
         )
 
     def _choose_observed_dir(self, node: BaseComponent, plan: StepPlan, checkpoint_dir: str) -> str:
@@ -538,7 +512,7 @@ class Steps:
 
     def _tmp_dir(self, node: Node) -> str:
         name = "-".join((node.id, *map(str, self.rounds.now.place)))
-        return os.path.join(self.root.tmp_dir(self.run_id), name)
+        return os.path.join(self.root.tmp_dir(self.scratch_name), name)
 
     def _report_process(self, node: Node, needs: ProcessNeeds) -> None:
         if needs.python:
@@ -548,6 +522,8 @@ class Steps:
 
     def _list_needs_from(self, node: Node) -> list[ProcessNeeds]:
         """What this step and those after it need."""
+        if self.is_joined:
+            return [self.plans[node.id].needs]
         node_ids = list(self.plans)
         return [self.plans[one].needs for one in node_ids[node_ids.index(node.id) :]]
 
@@ -581,9 +557,9 @@ class Steps:
     def _find_elsewhere(self, channel: Channel) -> list[Artifact]:
         """What a channel holds that no step of this run fills: what it was given, or the store."""
         given = [copy_from_outside(artifact) for artifact in channel.get()]
-        return given or self._find_in_store(channel)
+        return given or self.find_in_store(channel)
 
-    def _find_in_store(self, channel: Channel, *, across_pipelines: bool = False) -> list[Artifact]:
+    def find_in_store(self, channel: Channel, *, across_pipelines: bool = False) -> list[Artifact]:
         """What runs have published for a channel, oldest first."""
         pipeline_name = channel.pipeline_name or self.pipeline.pipeline_name
         return self.store.artifacts(
@@ -603,10 +579,11 @@ class Steps:
             node=node,
             secrets=self.console.secrets,
             trackers=self.trackers,
+            own_properties=self.rounds.now.properties,
         )
 
     @contextlib.contextmanager
-    def _record(
+    def record(
         self,
         node: Node,
         inputs: ArtifactMap,

@@ -5,7 +5,7 @@
 
 An event is plain JSON without secrets. Its `kind` is one of these, with what else it has:
 
-    run_began     pipeline, run, root, source
+    run_began     pipeline, run, root, source, joined     whether it is for one step of a run
     code          step, files, digests                    of a step that is about to be decided on
     step_began    step, execution, parameters, outputs    outputs, if it is going to write some
     step_ended    step, execution, state, outputs, original    the run that a cached step is from

@@ -161,11 +161,17 @@ def read_schema(path: str) -> schema_pb2.Schema:
         text = Path(path).read_text(encoding="utf-8")
         return text_format.Parse(text, schema_pb2.Schema())
     except text_format.ParseError as error:
-        raise BadData(f"{path}, line {error.GetLine()}: this is not a schema: {error}.") from error
+        raise BadData(
+            f"{path}, line {error.GetLine()}: this is not a schema: {error}. Correct the line."
+        ) from error
     except RecursionError as error:
-        raise BadData(f"{path} is not a schema: its parts are nested too deep.") from error
+        raise BadData(
+            f"{path} is not a schema: its parts are nested too deep. Name another."
+        ) from error
     except UnicodeDecodeError as error:
-        raise BadData(f"{path} is not a schema: it is not UTF-8 text ({error}).") from error
+        raise BadData(
+            f"{path} is not a schema: it is not UTF-8 text ({error}). Save it as such."
+        ) from error
 
 
 def write_schema(schema: schema_pb2.Schema, path: str) -> None:

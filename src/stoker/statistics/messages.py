@@ -69,7 +69,7 @@ def read_message(path: str, kind: type[_Kind], what: str) -> _Kind:
     try:
         return kind.FromString(Path(path).read_bytes())
     except DecodeError as error:
-        raise BadData(f"{path} does not hold {what}: {error}.") from error
+        raise BadData(f"{path} does not hold {what}: {error}. Name a file that does.") from error
 
 
 def write_message(message: Message, path: str) -> None:

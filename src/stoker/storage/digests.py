@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from io import FileIO
 from typing import Any, Self
 
+from stoker.any_python.layout import is_remote
 from stoker.storage.files import (
     Tree,
     do_for_all,
+    list_caches,
     list_folders,
     list_tree,
     set_aside,
@@ -50,6 +52,13 @@ class FileEntry:
     sha256: str
     ctime_ns: int = 0
     """When the file last changed, in any way; 0 in manifests that did not tell."""
+    version: str = ""
+    """Of the object, if it is in a bucket."""
+
+    def to_record(self) -> dict[str, Any]:
+        """As manifests have it."""
+        record = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return record if self.version else {k: v for k, v in record.items() if k != "version"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +81,25 @@ class Manifest:
         lines += [f"folder  {_on_one_line(folder)}\n" for folder in self.empty_folders or ()]
         return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
 
-    def write(self, path: str) -> None:
-        """Write the manifest to `path`, and to the disk itself."""
-        with write_whole(path) as file:
-            file.write(json.dumps(self._to_record(), indent=1).encode())
+    def write(self, path: str, *, durable: bool = True) -> None:
+        """Write the manifest to `path`, and to the disk itself if it is to be `durable`."""
+        with write_whole(path, durable=durable) as file:
+            file.write(json.dumps(self.to_record(), indent=1).encode())
 
-    def _to_record(self) -> dict[str, Any]:
-        fields = FileEntry.__dataclass_fields__
-        files = [{name: getattr(entry, name) for name in fields} for entry in self.files]
+    def to_record(self) -> dict[str, Any]:
+        """What is written."""
+        files = [entry.to_record() for entry in self.files]
         return {"digest": self.digest, "files": files, "empty_folders": self.empty_folders}
 
     @classmethod
     def read(cls, path: str) -> Self:
         """The manifest that `write` wrote; DamagedManifest if it is another by now."""
         with open(path, "rb") as file:
-            text = file.read()
+            return cls.from_json(file.read(), path)
+
+    @classmethod
+    def from_json(cls, text: bytes, path: str) -> Self:
+        """The same, of what was read from `path`."""
         try:
             record = json.loads(text)
             folders = record.get("empty_folders")
@@ -139,6 +152,11 @@ def seal(uri: str) -> Manifest:
     folders = [os.path.join(tree.root, folder) for folder in tree.folders]
     do_for_all(sync, [*folders, os.path.dirname(uri)])
     return manifest
+
+
+def describe_caches(folder: str) -> tuple[FileEntry, ...]:
+    """The caches in an artifact's folder, such as the columns of examples."""
+    return _read_files(list_caches(folder)).files
 
 
 def find_problems(uri: str, *, by_digest: bool = False) -> list[tuple[str, str]]:
@@ -262,7 +280,12 @@ class FileDigests:
             self.set_aside = set_aside(memory_file)
 
     def __call__(self, path: str) -> str:
-        """The digest of a file's content; "missing" or "not a file" where it has none."""
+        """The digest of a file's content; "missing" or "not a file" where it has none.
+
+        Of an object in a bucket, what tells its versions apart: it is not downloaded for this.
+        """
+        if is_remote(path):
+            return _describe_object(path)
         path = os.path.abspath(path)
         if os.path.exists(path) and not os.path.isfile(path):
             return "not a file"  # to open a pipe is to wait for somebody who writes
@@ -292,6 +315,13 @@ class FileDigests:
         with write_whole(self._memory_file, durable=False) as file:
             file.write(json.dumps(self._known).encode())
         self._changed = False
+
+
+def _describe_object(url: str) -> str:
+    from stoker.storage.places import look_at  # not for those whose files are all here
+
+    found = look_at(url)
+    return f"version {found.version} of {found.size} bytes" if found else "missing"
 
 
 def _read_memory(path: str) -> dict[str, tuple[str, str]]:

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import fcntl
 import fnmatch
+import glob
 import os
 import re
 import shutil
@@ -195,6 +196,13 @@ def list_tree(uri: str, *, confined: bool = True) -> Tree:
     )
 
 
+def list_caches(folder: str) -> Tree:
+    """The caches in a folder, which are no part of what it is."""
+    found = glob.glob(os.path.join(glob.escape(folder), _CACHES))
+    files = sorted(path[len(folder) + 1 :] for path in found if os.path.isfile(path))
+    return Tree(root=folder, files=tuple(files), empty_folders=(), misfits={})
+
+
 def _walk(uri: str, *, confined: bool) -> Iterator[tuple[str, str]]:
     """Each path that ends there, and what it is."""
     home = os.path.join(os.path.realpath(os.path.dirname(uri)), os.path.basename(uri))
@@ -259,6 +267,17 @@ def do_for_all(do: Callable[[str], T], paths: Sequence[str]) -> list[T]:
     """Call a function for many files at once; what it raises for one of them is raised."""
     with ThreadPoolExecutor(min(_NUM_THREADS, len(paths) or 1)) as pool:
         return list(pool.map(do, paths))
+
+
+def clone_file(source: str, target: str) -> bool:
+    """Copy a file if its blocks can be shared; whether they could."""
+    with open(source, "rb", buffering=0) as original, open(target, "wb", buffering=0) as copy:
+        try:
+            fcntl.ioctl(copy, _CLONE, original.fileno())
+        except OSError:  # not on this file system
+            os.unlink(target)
+            return False
+    return True
 
 
 def _copy(source: str, target: str) -> None:

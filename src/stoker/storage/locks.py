@@ -10,13 +10,14 @@ import contextlib
 import datetime
 import errno
 import fcntl
+import glob
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stoker.storage.files import remove_dir
-from stoker.storage.root import Root
+from stoker.storage.root import Root, name_step, step_lock
 
 _PATIENCE_SECONDS = 1.0
 
@@ -36,6 +37,19 @@ def is_locked(path: str) -> bool:
         os.close(descriptor)
 
 
+def is_step_alive(run_lock: str, node_id: str) -> bool:
+    """Whether a process is at work on a step: its whole run, or the step by itself."""
+    return bool(run_lock) and (is_locked(run_lock) or is_locked(step_lock(run_lock, node_id)))
+
+
+def is_run_alive(run_lock: str) -> bool:
+    """Whether a process is at work on a run, or on one of the steps that join it."""
+    if not run_lock:
+        return False
+    steps = glob.glob(step_lock(glob.escape(run_lock.removesuffix(".lock")), "*"))
+    return is_locked(run_lock) or any(map(is_locked, steps))
+
+
 @contextlib.contextmanager
 def hold_lock(path: str) -> Iterator[None]:
     """Hold a file's lock, after whoever holds it now."""
@@ -43,6 +57,16 @@ def hold_lock(path: str) -> Iterator[None]:
     try:
         _flock(descriptor, fcntl.LOCK_EX, path)
         yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def try_to_hold(path: str) -> Iterator[bool]:
+    """Hold a file's lock inside, if nobody holds it now; whether that is so."""
+    descriptor = _open(path)
+    try:
+        yield _try_to_lock(descriptor, fcntl.LOCK_EX, path)
     finally:
         os.close(descriptor)
 
@@ -76,6 +100,28 @@ def hold_run_lock(root: Root) -> Iterator[str]:
         with contextlib.suppress(OSError):  # the run has ended, and its file means nothing more
             os.unlink(path)
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def hold_step_lock(
+    root: Root, run_id: str, node_id: str, before_waiting: Callable[[], None]
+) -> Iterator[None]:
+    """Hold the lock of one step of a run, after whoever is at the same step now."""
+    os.makedirs(root.runs_dir, exist_ok=True)
+    path = root.run_lock(name_step(run_id, node_id))
+    lock = _lock_now(path)
+    if lock is None:
+        before_waiting()
+    while lock is None:
+        with hold_lock(path):
+            pass
+        lock = _lock_now(path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        os.close(lock)
 
 
 @contextlib.contextmanager
@@ -150,18 +196,22 @@ def _lock_soon(path: str) -> int | None:
     The processes of a run that was just killed need a moment to notice.
     """
     deadline = time.monotonic() + _PATIENCE_SECONDS
+    while (lock := _lock_now(path)) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return lock
+
+
+def _lock_now(path: str) -> int | None:
+    """A file's lock, held; None if another process holds it."""
     while True:
         descriptor = _open(path)
-        if _try_to_lock(descriptor, fcntl.LOCK_EX, path):
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    return descriptor
-            os.close(descriptor)  # it was removed after we opened it
-            continue
-        os.close(descriptor)
-        if time.monotonic() > deadline:
+        if not _try_to_lock(descriptor, fcntl.LOCK_EX, path):
+            os.close(descriptor)
             return None
-        time.sleep(0.02)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return descriptor
+        os.close(descriptor)  # it was removed after we opened it
 
 
 def _open(path: str, flags: int = 0) -> int:

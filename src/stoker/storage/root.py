@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What lies where below a pipeline root.
 
+A root in a bucket has its outputs and manifests there, by the same names. All else that is below it
+is on this machine, in a folder of the user's cache: there steps write their outputs, which are
+uploaded when they are published.
+
 <root>/<node>/<key>/<execution id>/     an output; a value is the file `value` in it
 <root>/.stoker/
     runs/<run id>.lock                  locked by a run that is alive
+    runs/<run id>@<node>.lock           locked by a step that is alive, of a run that steps join
     tmp/<digest of run id>/             what its steps need as long as they run
         progress.json                   what the step that runs has last reported
     logs/<node>/<execution id>.txt      what a step printed
@@ -21,8 +26,20 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
+from stoker.any_python.layout import is_remote
+
+CACHE_DIR = "STOKER_CACHE_DIR"
 _VALUE = "value"
+
+
+def cache_dir() -> str:
+    """The user's folder for what can be had again: files of buckets, above all."""
+    if chosen := os.environ.get(CACHE_DIR):
+        return os.path.abspath(chosen)
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(caches, "stoker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +47,36 @@ class Root:
     """A pipeline root, and the paths below it."""
 
     path: str
+    url: str = ""
+    """Where the outputs are kept, if that is no folder of this machine."""
+
+    @classmethod
+    def at(cls, place: str) -> Self:
+        """The root at a path, or at a URL."""
+        if not is_remote(place):
+            return cls(os.path.abspath(place))
+        url = place.rstrip("/")
+        name = hashlib.sha256(url.encode()).hexdigest()[:16]
+        return cls(os.path.join(cache_dir(), "roots", name), url)
+
+    @property
+    def place(self) -> str:
+        """Where the outputs are kept: what is recorded, and told."""
+        return self.url or self.path
+
+    def find_place(self, path: str) -> str:
+        """Where what is written to a path below the root is kept."""
+        inside = os.path.join(self.path, "")
+        if self.url and path.startswith(inside):
+            return f"{self.url}/{path.removeprefix(inside)}"
+        return path
+
+    def find_path(self, place: str) -> str:
+        """Where on this machine that is written which is kept at a place; the inverse."""
+        inside = f"{self.url}/"
+        if self.url and place.startswith(inside):
+            return os.path.join(self.path, place.removeprefix(inside))
+        return place
 
     @property
     def own_dir(self) -> str:
@@ -53,7 +100,8 @@ class Root:
 
     def last_push_file(self, base_directory: str) -> str:
         """The last version that was pushed to a served folder."""
-        name = hashlib.sha256(os.fsencode(os.path.realpath(base_directory))).hexdigest()[:16]
+        place = base_directory if is_remote(base_directory) else os.path.realpath(base_directory)
+        name = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
         return os.path.join(self.own_dir, "pushes", name, "last")
 
     def run_lock(self, run_id: str) -> str:
@@ -101,13 +149,23 @@ class Root:
 
     def has_output(self, directory: str) -> bool:
         """Whether a directory is that of an output: only such are ours."""
-        parts = os.path.relpath(directory, self.path).split(os.sep)
+        parts = os.path.relpath(self.find_path(directory), self.path).split(os.sep)
         return len(parts) == 3 and os.pardir not in parts and parts[2].isdigit()
 
 
 def _as_file_name(run_id: str) -> str:
     """A run's id without colons, which exFAT, FAT and shares of Windows have not in names."""
     return run_id.replace(":", "-")
+
+
+def name_step(run_id: str, node_id: str) -> str:
+    """What a step of a run that steps join has instead of the run's id, for files of its own."""
+    return f"{run_id}@{node_id}"
+
+
+def step_lock(run_lock: str, node_id: str) -> str:
+    """The file that such a step locks while it is alive, beside that of its run."""
+    return name_step(run_lock.removesuffix(".lock"), f"{_as_file_name(node_id)}.lock")
 
 
 def name_report(run_id: str) -> str:
@@ -121,7 +179,7 @@ def output_dir(uri: str) -> str:
 
 
 def root_of(uri: str) -> Root:
-    """The root that an output is below."""
+    """The root that an output is below, by its path."""
     return Root(os.path.abspath(os.path.join(output_dir(uri), *[os.pardir] * 3)))
 
 
@@ -130,7 +188,7 @@ def find_moved_root(root: str, store_file: str, store_file_now: str) -> str:
 
     `store_file` is where the store was; empty where that is not known: then it was in the root.
     """
-    if store_file_now == store_file:
+    if store_file_now == store_file or is_remote(root):
         return root
     folder = os.path.dirname(store_file_now)
     if store_file:

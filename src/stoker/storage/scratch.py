@@ -29,6 +29,8 @@ def hold_scratch(root: Root, run_id: str) -> Iterator[str]:
     for left in find_abandoned(root):
         shutil.rmtree(left, ignore_errors=True)
     folder = root.tmp_dir(run_id)
+    for place in _list_places(folder):  # of the same step, if it was killed
+        shutil.rmtree(place, ignore_errors=True)
     os.makedirs(folder)
     try:
         yield _choose_tmpdir(folder)

@@ -167,6 +167,14 @@ def _has_rows(data: Any) -> bool:
     )
 
 
+def is_endless(data: Any) -> bool:
+    """Whether a dataset repeats for ever."""
+    return (
+        _is_dataset(data)
+        and int(data.cardinality()) == sys.modules["tensorflow"].data.INFINITE_CARDINALITY
+    )
+
+
 def _is_dataset(data: Any) -> bool:
     tf = sys.modules.get("tensorflow")
     return tf is not None and isinstance(data, tf.data.Dataset)

@@ -22,9 +22,11 @@ from stoker.any_python.progress import REPORT_SECONDS
 from stoker.patches.fit import add_callbacks
 from stoker.training.bad_loss import BadLoss, find_bad_loss
 from stoker.training.batch_values import BatchValues, Sums
-from stoker.training.fit_data import describe_batch, save_rows, take_rows
+from stoker.training.executions import Executions
+from stoker.training.fit_data import describe_batch, is_endless, save_rows, take_rows
 from stoker.training.gpu import idle_gpu
 from stoker.training.input_wait import InputWait
+from stoker.training.one_by_one import EvaluateExecutions, make_executions
 from stoker.training.resume.resumable_fit import (
     KERAS,
     FitCheckpoints,
@@ -51,6 +53,8 @@ def watch_fit(session: Session) -> contextlib.ExitStack:
         if keras and keras.__name__ == name:  # with Keras 2, `keras` is another name of tf_keras
             wrap = functools.partial(_watch, version=version, session=session)
             undo.enter_context(KERAS[version].wrap_fit(wrap))
+            speed_up = functools.partial(_speed_up, session=session)
+            undo.enter_context(KERAS[version].wrap_evaluate(speed_up))
     return undo
 
 
@@ -62,15 +66,19 @@ def _watch(
     @functools.wraps(fit)
     def fit_and_report(model: Any, *args: Any, **kwargs: Any) -> Any:
         call = signature.bind(model, *args, **kwargs)
-        progress = _make_callback(keras, _FitProgress, session, call.arguments)
         given = call.arguments.get("callbacks")
+        progress = _make_callback(keras, _FitProgress, session, call.arguments)
         _leave_room(session, given)
         with resume_fit(session.checkpointer, version, model, call.arguments) as resumable:
             first = []
             if resumable:
                 progress.follows_passes = True
                 progress.go_on_from(resumable.place)
-                first = [_make_callback(keras, FitCheckpoints, resumable, progress.place)]
+                first = [
+                    _make_callback(
+                        keras, FitCheckpoints, resumable, progress.place, progress.is_between
+                    )
+                ]
             callbacks = add_callbacks(keras, model, given, first=first, last=[progress])
             # Keras's own bar would be a second one; who asks for it still gets it.
             call.arguments = {"verbose": 0, **call.arguments, "callbacks": callbacks}
@@ -88,6 +96,27 @@ def _watch(
             return history
 
     return fit_and_report
+
+
+def _speed_up(evaluate: Callable[..., Any], keras: Any, *, session: Session) -> Callable[..., Any]:
+    signature = inspect.signature(evaluate)
+
+    @functools.wraps(evaluate)
+    def evaluate_fast(model: Any, *args: Any, **kwargs: Any) -> Any:
+        if "_use_cached_eval_dataset" in kwargs:  # the validation of a fit, which sees to it itself
+            return evaluate(model, *args, **kwargs)
+        call = signature.bind(model, *args, **kwargs)
+        fixed = session.steps_per_execution
+        ours = _make_callback(keras, EvaluateExecutions, call.arguments, fixed)
+        given = call.arguments.get("callbacks")
+        if not isinstance(given, keras.callbacks.CallbackList):
+            call.arguments["callbacks"] = add_callbacks(keras, model, given, last=[ours])
+        try:
+            return evaluate(*call.args, **call.kwargs)
+        finally:
+            ours.let_go()
+
+    return evaluate_fast
 
 
 def _note_rows(session: Session, data: Any) -> None:
@@ -159,8 +188,15 @@ class _FitProgress:
         self._wait_mark: tuple[float, int] | None = None
         self._train_function: Any = None
         self._measured: dict[str, Any] = {}
+        self._steps: Executions | None = None
+        self._validation_steps: Executions | None = None
 
     # What Keras calls
+
+    def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002
+        self._steps = self._make_executions("train", self._given.get("x"))
+        self._steps.begin()
+        self._begin_steps()  # to restore a checkpoint, one is done before the first epoch
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
         self._epoch = epoch
@@ -172,8 +208,11 @@ class _FitProgress:
         self._wait = self._wait_mark = None
         self._values = self._values or BatchValues(self.keras, self.model)
         self._look_at_iterator()
+        self._begin_steps()
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
+        if not self.is_between():
+            return
         now = time.perf_counter()
         if self._before is not None:
             self._end_point(batch)
@@ -190,6 +229,18 @@ class _FitProgress:
         if self._in_training:
             self._end_training_part()
             self._report(self._steps_before, phase="validation")
+        data = self._given.get("validation_data")
+        data = data[0] if isinstance(data, list | tuple) else data
+        data = self._given.get("x") if data is None else data
+        if self._validation_steps is None:
+            self._validation_steps = self._make_executions("test", data)
+        num_steps = self._given.get("validation_steps")
+        self._validation_steps.begin()
+        self._validation_steps.begin_epoch(num_steps, may_end=not is_endless(data))
+
+    def on_test_end(self, logs: Any = None) -> None:  # noqa: ARG002
+        if self._validation_steps:
+            self._validation_steps.end()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
         self._end_training_part()
@@ -209,6 +260,10 @@ class _FitProgress:
         self._report(self._steps_before, done=True)
 
     # Where it is
+
+    def is_between(self) -> bool:
+        """Whether Keras asks for the next step with none done ahead of it."""
+        return not (self._steps and self._steps.kept)
 
     def place(self, step: int) -> Place:
         """Before a step of the epoch, where that is."""
@@ -244,6 +299,8 @@ class _FitProgress:
     def _begin_point(self, batch: int) -> None:
         """The step that begins after `batch` others becomes a point of the curve."""
         assert self._values
+        if self._steps:
+            self._steps.do_only_one()
         self._before = self._values.read_sums(*self._last_told(batch))
 
     def _end_point(self, batch: int) -> None:
@@ -336,11 +393,11 @@ class _FitProgress:
 
     def _look_at_iterator(self) -> None:
         """Stand in for the train function until its first call, which shows its iterator."""
-        self.let_go()
+        self._stop_looking()
         original = self.model.train_function
 
         def first_call(*args: Any) -> Any:
-            self.let_go()
+            self._stop_looking()
             self._wait = InputWait(args[-1])
             return original(*args)
 
@@ -348,11 +405,33 @@ class _FitProgress:
             self._train_function = original
             self.model.train_function = first_call
 
-    def let_go(self) -> None:
-        """Give the model its own train function back."""
+    def _stop_looking(self) -> None:
         if self._train_function is not None:
             self.model.train_function = self._train_function
             self._train_function = None
+
+    def let_go(self) -> None:
+        """Give the model its own functions back."""
+        self._stop_looking()
+        for executions in (self._steps, self._validation_steps):
+            if executions:
+                executions.end()
+
+    def _begin_steps(self) -> None:
+        if self._steps:
+            num_steps, data = self.params.get("steps"), self._given.get("x")
+            may_end = bool(self._given.get("steps_per_epoch")) and not is_endless(data)
+            self._steps.begin_epoch(num_steps and num_steps - self._steps_skipped, may_end=may_end)
+
+    def _make_executions(self, phase: str, data: Any) -> Executions:
+        return make_executions(
+            self.keras,
+            self.model,
+            phase,
+            data=data,
+            callbacks=self._given.get("callbacks"),
+            fixed=self._session.steps_per_execution,
+        )
 
     # Where it goes
 
@@ -387,10 +466,17 @@ class _FitProgress:
                 "steps_per_second": per_second,
                 "examples_per_second": per_second * per_step if per_second and per_step else None,
                 "waiting": self._measured.get("waiting"),
+                **self._describe_executions(),
                 "seconds_left": self._seconds_left(step, steps),
                 **more,
             }
         )
+
+    def _describe_executions(self) -> dict[str, Any]:
+        if not self._steps:
+            return {}
+        why = self._steps.why_single
+        return {"steps_per_call": 1 if why else self._steps.pace.num_steps, "why_single": why}
 
     def _seconds_left(self, step: int, steps: int | None) -> float | None:
         """At the pace since the first step was done: compiling it apart, validation included."""

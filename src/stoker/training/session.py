@@ -38,8 +38,11 @@ class Session:
         *,
         node: str = "",
         stop_on_nan: bool = False,
+        steps_per_execution: int | None = None,
     ) -> None:
         self._node = node
+        self.steps_per_execution = steps_per_execution
+        """How many steps Keras does per call into TensorFlow; None: as many as pay."""
         self.checkpointer = checkpointer
         self._log_dir = fn_args.model_run_dir
         self._kept_in = fn_args.checkpoint_dir if checkpointer and checkpointer.writes else None
@@ -162,11 +165,14 @@ def watch(
     report: Callable[[dict[str, Any]], None] = report,
     enabled: bool = True,
     stop_on_nan: bool = False,
+    steps_per_execution: int | None = None,
 ) -> Iterator[None]:
     """Watch the training inside: `fit` of Keras, Estimators, and what `log_metrics` is told.
 
     `node` is the step's name. `enabled=False`, or the variable STOKER_WATCH=0, leaves everything as
     it is. With `stop_on_nan`, TrainingDiverged ends a training whose loss is NaN or infinite.
+    `steps_per_execution` is the number of steps per call into TensorFlow, instead of one that is
+    found while training.
     """
     _state.fn_args = fn_args
     try:
@@ -177,7 +183,14 @@ def watch(
                 report({"kind": "warning", "text": text})
             if is_watched:
                 checkpointer = _make_checkpointer(fn_args, node, report)
-                session = Session(fn_args, report, checkpointer, node=node, stop_on_nan=stop_on_nan)
+                session = Session(
+                    fn_args,
+                    report,
+                    checkpointer,
+                    node=node,
+                    stop_on_nan=stop_on_nan,
+                    steps_per_execution=steps_per_execution,
+                )
                 changes.callback(session.close)
                 _state.session = session
                 _watch_what_is_loaded(session, changes)

@@ -291,7 +291,7 @@ def _outputs(operation: analyzer_nodes.ExtractCombineMergeOutputs, elements: Ele
     (outputs,) = elements
     if len(outputs) != operation.num_outputs:
         raise ValueError(
-            f"The analyzer {operation.label} promises {operation.num_outputs} outputs, and its "
+            f"The analyzer {operation.label} should have {operation.num_outputs} outputs, and its "
             f"combiner made {len(outputs)}."
         )
     return list(outputs) if operation.num_outputs == 1 else [[output] for output in outputs]

@@ -10,10 +10,10 @@ from typing import Any
 
 from stoker.any_python.fn_args import DataAccessor, FnArgs
 from stoker.any_python.layout import (
+    base_model_path,
     eval_model_dir,
     only_file,
     serving_model_dir,
-    serving_model_path,
 )
 from stoker.artifacts import Artifact, decode_split_names, get_split_uri, get_split_uris
 from stoker.dsl.executor import parse_message
@@ -40,7 +40,7 @@ def get_common_fn_args(
     examples = input_dict["examples"]
     schema_path = _read_only_artifact(input_dict, "schema", only_file)
     transform_graph = _read_only_artifact(input_dict, "transform_graph", str)
-    base_models = [serving_model_path(model.uri) for model in input_dict.get("base_model") or ()]
+    base_models = [base_model_path(model.uri) for model in input_dict.get("base_model") or ()]
     return FnArgs(
         working_dir=working_dir,
         train_files=_make_patterns(examples, train_args.splits or ["train"]),

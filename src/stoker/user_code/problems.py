@@ -2,10 +2,12 @@
 """What can be said against a user's module before it is loaded, from its text alone."""
 
 import ast
+import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
 
+from stoker.any_python.lines import did_you_mean
 from stoker.user_code.imports import ImportStatement, ModuleImports, is_importable, scan
 from stoker.user_code.known_packages import KNOWN
 
@@ -19,7 +21,7 @@ def find_problems(
 ) -> list[str]:
     """Why a module would not load, or has none of `functions`; what is in doubt passes."""
     if not os.path.isfile(module_file):
-        return [f"there is no module file {module_file}. Check module_file."]
+        return [f"there is no module file {module_file}.{_find_namesake(module_file)}"]
     imports = scan(module_file, import_paths)
     if found := [*_find_syntax_errors(imports)]:
         return found
@@ -28,6 +30,20 @@ def find_problems(
     tree = imports.trees[os.path.abspath(module_file)]
     found = [*_find_missing_imports(module_file, text, tree, imports)]
     return [*found, *_find_missing_function(module_file, text, tree, functions)]
+
+
+def _find_namesake(module_file: str) -> str:
+    """What to do about a file that is not there; it, or its folder, may be misspelt."""
+    folder, name = os.path.split(os.path.abspath(module_file))
+    above, folder_name = os.path.split(folder)
+    beside = glob.glob(os.path.join(glob.escape(folder), "*.py"))
+    namesakes = glob.glob(os.path.join(glob.escape(above), "*", glob.escape(name)))
+    other_folders = [os.path.basename(os.path.dirname(path)) for path in namesakes]
+    if near := did_you_mean(name, map(os.path.basename, beside)):
+        return near
+    if near := did_you_mean(folder_name, other_folders):
+        return near.replace("Did you mean", "Did you mean its folder to be")
+    return " Check module_file."
 
 
 def find_missing_function(module_file: str, functions: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stoker import artifacts
+from stoker.any_python.layout import is_remote
 from stoker.artifacts import Artifact
 from stoker.metadata.masking import mask_secrets
 from stoker.views import data_tables, model_tables, model_views
@@ -55,7 +56,19 @@ _NO_TABLES = View(lambda *_: [], lists_files=True)
 
 def preview(artifact: Artifact, detail: Detail = _IN_A_TERMINAL) -> list[Table]:
     """What is in an artifact, as tables; none for what is not there, or has no readable form."""
+    artifact = bring_near(artifact)
     return _find_view(artifact).tables(artifact, detail) if os.path.exists(artifact.uri) else []
+
+
+def bring_near(artifact: Artifact) -> Artifact:
+    """The artifact, or a copy of it whose files are on this machine: staged, if in a bucket."""
+    if not is_remote(artifact.uri):
+        return artifact
+    from stoker.storage.upload import stage_artifact
+
+    copied = type(artifact).from_dict(artifact.to_dict())
+    copied.uri = stage_artifact(artifact.uri, artifact.custom_properties)
+    return copied
 
 
 def html_view(artifact: Artifact) -> str:
@@ -82,6 +95,7 @@ def _title(artifact: Artifact) -> str:
 
 def content_view(artifact: Artifact) -> str:
     """What is in an artifact, as HTML without a heading or a style of its own."""
+    artifact = bring_near(artifact)
     if not os.path.exists(artifact.uri):
         return "<p>Its files are gone.</p>"
     if draw := _find_view(artifact).html:
@@ -92,6 +106,7 @@ def content_view(artifact: Artifact) -> str:
 
 
 def _files(artifact: Artifact) -> str:
+    artifact = bring_near(artifact)
     if not os.path.exists(artifact.uri):
         return ""
     view = _find_view(artifact)

@@ -63,7 +63,7 @@ def schema_tables(artifact: Schema, detail: Detail) -> list[Table]:
         (
             feature.name,
             schema_pb2.FeatureType.Name(feature.type),
-            _presence(feature.presence),
+            _presence(feature),
             _valency(feature),
             shorten(_domain(feature, schema), detail.width),
         )
@@ -119,10 +119,12 @@ def _value(value: bytes | float | int) -> str:
         return f"<{len(value)} bytes>"
 
 
-def _presence(presence: schema_pb2.FeaturePresence) -> str:
-    if presence.min_fraction == 1:
-        return "required"
-    return f"at least {presence.min_fraction:.4g}" if presence.min_fraction else "optional"
+def _presence(feature: schema_pb2.Feature) -> str:
+    least = feature.presence.min_fraction
+    if least == 1:
+        has_values = feature.HasField("shape") or feature.value_count.min
+        return "required" if has_values else "may be empty"  # as an empty cell of a CSV file
+    return f"at least {least:.4g}" if least else "optional"
 
 
 def _valency(feature: schema_pb2.Feature) -> str:

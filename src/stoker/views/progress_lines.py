@@ -62,6 +62,9 @@ def list_rates(record: Record, *, brief: bool = False) -> list[str]:
         parts.append(f"{rate:,.4g} steps/s")
     if (waiting := record.get("waiting")) is not None:
         parts.append(f"{waiting:.0%} waiting for input")
+    if (num_steps := record.get("steps_per_call")) is not None and not brief:
+        why = f" ({record['why_single']})" if record.get("why_single") else ""
+        parts.append(f"{num_steps} step{'s' if num_steps > 1 else ''} per call{why}")
     return parts
 
 

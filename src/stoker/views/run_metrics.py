@@ -32,7 +32,7 @@ def _read_evaluation(folder: str) -> dict[str, float]:
     from stoker.evaluation.results import read_overall_metrics
 
     return {
-        f"eval_{key.name}": value
+        f"eval_{key.shown}": value
         for key, value in read_overall_metrics(folder).items()
         if not key.is_diff and key.model in ("", "candidate")
     }

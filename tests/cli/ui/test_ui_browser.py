@@ -52,10 +52,10 @@ def site(serve, walked):
 
 
 @contextlib.contextmanager
-def training(walked):
+def training(walked, program="walk_pipeline.py"):
     """A run in another process, whose training goes on inside."""
     stop = walked.parent / f"stop-{time.time()}"
-    script = str(Path(__file__).parent / "walk_pipeline.py")
+    script = str(Path(__file__).parent / program)
     process = subprocess.Popen(
         [sys.executable, script, str(walked), "0.1"],
         env={**os.environ, STOP: str(stop)},
@@ -74,6 +74,34 @@ def count_points(page):
     return len((lines.get_attribute("points") or "").split())
 
 
+def wait_for_more_points(page):
+    page.wait_for_function(
+        "number => document.querySelector('#live svg.chart polyline.series-0')"
+        ".getAttribute('points').split(' ').length > number + 2",
+        arg=count_points(page),
+        timeout=20_000,
+    )
+
+
+@pytest.mark.envs
+def test_the_curve_of_a_fit_of_keras_grows_while_one_looks(browser, serve, tmp_path):
+    root = tmp_path / "fit"
+    with training(root, "fit_pipeline.py") as (process, stop):
+        while not (root / "metadata.db").exists():
+            assert process.poll() is None
+            time.sleep(0.1)
+        with open_page(browser, serve(tmp_path)) as page:
+            page.locator("tbody a.id").first.click(timeout=20_000)
+            page.locator("#live svg.chart").first.wait_for(timeout=60_000)
+            wait_for_more_points(page)
+            assert "left" in page.locator("#progress").inner_text()
+            assert "loss" in page.locator("#live").inner_text()
+            stop.touch()
+            page.locator("#live dd .state.complete").wait_for(timeout=60_000)
+            page.get_by_role("link", name="ModelRun ", exact=False).first.click()
+            page.get_by_text("In TensorBoard: stoker tensorboard ", exact=False).wait_for()
+
+
 def test_a_walk_from_runs_to_the_lineage_of_a_model(browser, site, walked):
     with open_page(browser, site) as page, training(walked) as (process, stop):
         page.get_by_text("running", exact=True).wait_for(timeout=20_000)  # it came by itself
@@ -84,13 +112,7 @@ def test_a_walk_from_runs_to_the_lineage_of_a_model(browser, site, walked):
         page.locator("tbody a.id").click()
         page.locator("#live svg.chart").first.wait_for(timeout=20_000)
         page.evaluate("window.isSamePage = true")
-        before = count_points(page)
-        page.wait_for_function(
-            "number => document.querySelector('#live svg.chart polyline.series-0')"
-            ".getAttribute('points').split(' ').length > number + 2",
-            arg=before,
-            timeout=20_000,
-        )
+        wait_for_more_points(page)
         assert "left" in page.locator("#progress").inner_text()
         log = page.get_by_label("Log of Trainer")
         said = len(log.inner_text())

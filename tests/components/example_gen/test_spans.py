@@ -97,7 +97,7 @@ def test_what_is_not_there_is_told_with_what_is(base, patterns, span_range, says
         ({"all": "{SPAN}-{SPAN}"}, None, "has a word twice"),
         ({"all": "{YYYY}/{MM}"}, None, "needs all of {YYYY}, {MM} and {DD}"),
         ({"all": "{SPAN}/{YYYY}{MM}{DD}"}, None, "both {SPAN} and a date"),
-        ({"all": "v{VERSION}"}, None, "neither {SPAN} nor a date"),
+        ({"all": "v{VERSION}"}, None, "needs a {SPAN} or a date"),
         ({"a": "{SPAN}", "b": "b*"}, None, "all splits need the same"),
         ({"all": "*"}, static(1), "range_config chooses a span, but a pattern has neither"),
         ({"all": "{SPAN}"}, static(1, 2), "the static range 1 to 2.*SpanRangeStrategy"),

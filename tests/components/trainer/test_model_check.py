@@ -81,6 +81,8 @@ def test_a_trainer_says_what_sees_its_model_before_it_is_published(given, names)
         ({"check": "always"}, "True, False or \"required\", got 'always'"),
         ({"stop_on_nan": True, "watch": False}, "stop_on_nan or watch=False, not both"),
         ({"stop_on_nan": True, "python": "python3.8"}, "stop_on_nan or python=…, not both"),
+        ({"steps_per_execution": 0}, "a number from 1 on, got 0"),
+        ({"steps_per_execution": 2, "watch": False}, "steps_per_execution or watch=False, not"),
     ],
 )
 def test_a_trainer_refuses_what_it_could_not_keep(given, why):

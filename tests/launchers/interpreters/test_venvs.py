@@ -133,7 +133,7 @@ def test_one_that_was_made_can_be_removed(recipe):
 
 @pytest.mark.parametrize("name", ["../up", "a/b", ".hidden"])
 def test_a_name_that_leads_elsewhere_is_refused(name):
-    with pytest.raises(ValueError, match="cannot be the name of an environment"):
+    with pytest.raises(ValueError, match="takes the name of a folder"):
         remove(name)
 
 

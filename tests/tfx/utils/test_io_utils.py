@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
 import pytest
 from tfx.proto import trainer_pb2
 from tfx.utils import io_utils
@@ -98,10 +100,12 @@ def test_a_fingerprint_counts_files_and_bytes(tmp_path):
     assert found.startswith("split:train,num_files:1,total_bytes:5,")
 
 
-def test_a_local_file_is_local_and_one_elsewhere_is_refused():
+def test_a_local_file_is_local_and_one_elsewhere_is_copied():
     assert io_utils.ensure_local("a/b") == "a/b"
-    with pytest.raises(ValueError, match="not on this machine"):
-        io_utils.ensure_local("gs://bucket/b")
+    io_utils.write_string_file("memory://bucket/b.txt", "there")
+    here = io_utils.ensure_local("memory://bucket/b.txt")
+    assert Path(here).name == "b.txt"
+    assert Path(here).read_text() == "there"
 
 
 def copied(tmp_path, **patterns):

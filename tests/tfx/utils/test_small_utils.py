@@ -76,7 +76,7 @@ def test_a_local_class_has_no_full_name():
     class Local:
         pass
 
-    with pytest.raises(ValueError, match="is not a name"):
+    with pytest.raises(ValueError, match="A name should be like"):
         name_utils.get_full_name(Local)
 
 

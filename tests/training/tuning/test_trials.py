@@ -84,3 +84,8 @@ def test_the_table_marks_the_best_trial():
 )
 def test_failures_are_counted_back_from_the_last_trial(ended_well, count):
     assert failures_in_a_row(ended_well) == count
+
+
+def test_the_last_words_of_a_graph_are_what_was_wrong():
+    error = "DataLossError: Graph execution error:\n\ncorrupted record at 0\n\t [[{{node Next}}]]\n"
+    assert Trial(id="3", values={}, error=error).last_words == "corrupted record at 0"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stoker.any_python.layout import is_remote
+from stoker.any_python.url_files import find_lack
 from stoker.cli.checking.downloads import describe_download
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.paths import KnownPaths
@@ -59,7 +60,9 @@ class Finding:
         return f"{self.file}{cell}:{self.line}" if self.line else self.file
 
 
-_ELSEWHERE = "runs nothing by itself: `stoker run` runs the file's pipeline on this machine."
+_ELSEWHERE = (
+    "makes a file of commands, one for each step; `stoker run` runs the pipeline on this machine."
+)
 DIFFERENCES = {
     "AirflowDAGRunner": _ELSEWHERE,
     "AirflowDagRunner": _ELSEWHERE,
@@ -238,8 +241,9 @@ class _Checker:
         if path is None:
             return
         if is_remote(path):
-            message = f"{path} is not on this machine: copy or mount it, and name its folder."
-            self._add(State.REFUSED, node.lineno, message, reach)
+            if lack := find_lack(path):
+                state = State.NEEDS if "pip install" in lack else State.REFUSED
+                self._add(state, node.lineno, f"{path} cannot be reached. {lack}", reach)
         elif argument.endswith(_FILES) and not self._is_there(path):
             message = f"there is no file {path}: put it there, or give another path."
             self._add(State.NEEDS, node.lineno, message, reach)

@@ -11,15 +11,18 @@ import inspect
 import os
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import packages_distributions, version
 from types import ModuleType
 from typing import Any
 
 from google.protobuf.message import Message
 
+from stoker.any_python.lines import did_you_mean
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
 from stoker.patches.tensorflow_transform_older import RENAMED
 from stoker.user_code.imports import find_module
+from stoker.user_code.known_packages import find_package
 
 _IMPORTED = ("tfx", "tensorflow_model_analysis", "tensorflow_data_validation", "ml_metadata")
 _READ = ("tensorflow", "tensorflow_transform", "tfx_bsl")
@@ -190,8 +193,16 @@ def _find_read_member(module: str, name: str) -> ReadModule | None:
 
 def _describe_missing(name: str) -> str:
     top = name.partition(".")[0]
+    if find_module(top) is None:
+        return find_package(top).describe(top)
+    where = f"{top.replace('_', '-')} {_find_version(top)}"
     if top != "tensorflow":
-        return f"{name} is not in the {top} that is installed: use what its version has instead."
+        owner, _, last = name.rpartition(".")
+        near = did_you_mean(last, read_names(owner) or ())
+        return (
+            f"{name} is not in {where}, which is installed here.{near} Use another name of "
+            f"{owner}, or a Python with the version that has it: Trainer(python=PATH)."
+        )
     public = name.replace("tensorflow._api.v2.", "tensorflow.")
     first = public.split(".")[1]
     if first == "contrib" or _is_of_tensorflow_1(public):
@@ -199,7 +210,15 @@ def _describe_missing(name: str) -> str:
             f"{public} is of TensorFlow 1: use tensorflow.compat.v1, or the environment that has "
             "it: stoker env create tf-1.15, and Trainer(python='tf-1.15')."
         )
-    return f"{public} is not in the TensorFlow that is installed: use what replaced it there."
+    return (
+        f"{public} is not in {where}, which is installed here. Use what replaced it, or the "
+        "environment of its time: stoker env create tf-2.15, and Trainer(python='tf-2.15')."
+    )
+
+
+def _find_version(package: str) -> str:
+    names = packages_distributions().get(package) or [package]
+    return version(names[0])
 
 
 def _is_of_tensorflow_1(public: str) -> bool:

@@ -50,7 +50,7 @@ def read_notebook(path: str) -> Notebook:
             cells = json.load(file)["cells"]
         sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError) as error:
-        raise BadData(f"{path} is not a notebook of version 4: {error}") from error
+        raise BadData(f"{path} is not a notebook of version 4, save it as one: {error}") from error
     return _join(sources)
 
 

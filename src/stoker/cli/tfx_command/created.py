@@ -14,7 +14,7 @@ from typing import Self
 from stoker.any_python.layout import check_file_name
 from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
-from stoker.metadata.config import sqlite_metadata_connection_config
+from stoker.metadata.config import as_place, find_store_variable
 from stoker.metadata.store import Store
 from stoker.storage.files import write_whole
 
@@ -29,7 +29,7 @@ class Created:
     pipeline_root: str
     pipeline_dsl_path: str
     metadata_path: str
-    """The file of its store."""
+    """The file of its store, or the URL of one on a server, without the password."""
 
     @classmethod
     def of(cls, pipeline: Pipeline, path: str) -> Self:
@@ -39,17 +39,18 @@ class Created:
             pipeline_name=pipeline.pipeline_name,
             pipeline_root=root,
             pipeline_dsl_path=os.path.abspath(path),
-            metadata_path=pipeline.store_config(root).path,
+            metadata_path=pipeline.store_config(root).place,
         )
 
     def open_store(self) -> Store:
         """The store of its runs, open; an error that says how to run it, if it was not."""
-        if not os.path.isfile(self.metadata_path):
+        config = find_store_variable() or as_place(self.metadata_path)
+        if not config.exists():
             raise ValueError(
                 f"{self.pipeline_name!r} has not been run. Run it: tfx run create "
                 f"--pipeline_name={self.pipeline_name}"
             )
-        return Store(sqlite_metadata_connection_config(self.metadata_path))
+        return Store(config)
 
     def save(self) -> None:
         """Keep it."""

@@ -59,7 +59,9 @@ class Site:
     """What the pages are made from: the stores, of which one is looked at by each request."""
 
     def __init__(self, stores: Sequence[StoreConfig]) -> None:
-        self.names = [readable_path(config.path) for config in stores]
+        self.names = [
+            readable_path(config.path) if config.is_file else config.place for config in stores
+        ]
         self.csrf = ""
         self._stores = [Store(config, looks_on=True) for config in stores]
 
@@ -307,7 +309,9 @@ def send_file(request: Request, site: Site) -> Response:
     artifact = _find_artifact(request, site.find_store(request))
     path = find_file(artifact, request.query_params.get("path", ""))
     if path is None:
-        raise NotFound(f"{artifact.type_name} {artifact.id} has no such file.")
+        raise NotFound(
+            f"{artifact.type_name} {artifact.id} has no such file. See its page for those it has."
+        )
     if request.query_params.get("as") == "text":
         text = read_text(path)
         return PlainTextResponse("This file is no text; save it.\n" if text is None else text)

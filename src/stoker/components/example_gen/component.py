@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from stoker import dsl
+from stoker.any_python.layout import is_remote
 from stoker.artifacts import Examples
 from stoker.components.example_gen.configs import (
     make_default_input_config,
@@ -244,13 +245,14 @@ class CsvExampleGen(_FormatExampleGen):
     PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.csv")
     PATTERNS: ClassVar = ("*.csv",)
 
-    def find_features(self, parameters: dict[str, Any]) -> frozenset[str] | None:
-        """The names in the header."""
-        from stoker.data.csv_header import read_header
+    def find_features(self, parameters: dict[str, Any]) -> dict[str, str] | None:
+        """The names in the header, with what the first rows show of text."""
+        from stoker.data.csv_header import find_words
 
         with contextlib.suppress(BadData, ValueError):
-            if files := self.external_files(parameters):
-                return frozenset(read_header(files[0]))
+            files = self.external_files(parameters)
+            if files and not is_remote(files[0]):
+                return find_words(files[0])
         return None
 
 

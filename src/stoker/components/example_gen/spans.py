@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from stoker.any_python import fileio
+from stoker.any_python.layout import is_remote
 from stoker.dsl.proto.example_gen_pb2 import Input
 from stoker.dsl.proto.range_config_pb2 import RangeConfig
 from stoker.errors import BadData
@@ -105,17 +107,17 @@ def check_patterns(splits: Sequence[Input.Split]) -> None:
         dated = [word for word in words if word in _DATE]
         wrong = ""
         if len(words) != len(set(words)):
-            wrong = "has a word twice"
+            wrong = "has a word twice: leave out one"
         elif dated and len(dated) < len(_DATE):
             wrong = "needs all of {YYYY}, {MM} and {DD}"
         elif dated and "SPAN" in words:
             wrong = "has both {SPAN} and a date: a date is a span"
         elif words == ["VERSION"]:
-            wrong = "has a {VERSION}, but neither {SPAN} nor a date that it is a version of"
+            wrong = "has a {VERSION}, and needs a {SPAN} or a date that it is a version of"
         elif set(words) != set(_words(splits[0].pattern)):
             wrong = f"has other words than {splits[0].pattern!r}; all splits need the same"
         if wrong:
-            raise ValueError(f"The pattern {split.pattern!r} {wrong}.")
+            raise ValueError(f"Correct the pattern {split.pattern!r}: it {wrong}.")
 
 
 def check_range(splits: Sequence[Input.Split], range_config: RangeConfig | None) -> None:
@@ -161,10 +163,10 @@ def below(input_base: str, pattern: str) -> str:
 
     A folder or file that is there means itself, though its name may look like a glob.
     """
-    if pattern == "*" and not os.path.isdir(input_base):
+    if pattern == "*" and not fileio.isdir(input_base):
         return input_base
     path = os.path.join(input_base, pattern)
-    if os.path.exists(path) or not os.path.isdir(input_base):
+    if is_remote(path) or os.path.exists(path) or not os.path.isdir(input_base):
         return path
     return os.path.join(glob.escape(input_base), pattern)
 
@@ -195,7 +197,7 @@ def _newest(pattern: str, range_config: RangeConfig | None) -> _Found:
 def _find(pattern: str) -> Iterator[_Found]:
     """Every span in every version that a file or folder matches."""
     expression = re.compile(_regex(pattern))
-    for path in glob.glob(_WORD.sub("*", pattern)):
+    for path in fileio.glob(_WORD.sub("*", pattern)):
         if match := expression.fullmatch(path):
             texts = match.groupdict()
             version = int(texts.get("VERSION") or 0)

@@ -65,7 +65,7 @@ def _make_feature(name: str, value: Any) -> Any:
             return feature_pb2.Feature(bytes_list=feature_pb2.BytesList(value=texts))
     raise RuntimeError(
         f"The feature {name!r} cannot hold {type(values[0]).__name__}: {values[0]!r:.200}. An "
-        "example holds integers, floats, text, bytes and flat lists of these."
+        "example holds integers, floats, text, bytes and flat lists of these: convert it first."
     )
 
 

@@ -137,8 +137,8 @@ def _read_schema(input_dict: dsl.Artifacts) -> Any:
 def _refuse_nothing(folder: str) -> None:
     if not any(files for _, _, files in os.walk(folder)):
         raise ModelRejected(
-            f"There is no model in {folder}: nothing was saved there. In a TF_CONFIG cluster that "
-            "was started by hand, only the chief has a model to publish."
+            f"There is no model in {folder}: nothing was saved there. Save one; in a TF_CONFIG "
+            "cluster that was started by hand, only the chief has a model to publish."
         )
 
 

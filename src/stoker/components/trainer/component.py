@@ -53,6 +53,7 @@ class TrainerSpec(dsl.ComponentSpec):
         "check": dsl.ExecutionParameter(type=str, optional=True),
         "watch": dsl.ExecutionParameter(type=bool, optional=True),
         "stop_on_nan": dsl.ExecutionParameter(type=bool, optional=True),
+        "steps_per_execution": dsl.ExecutionParameter(type=int, optional=True),
         "rewrite": dsl.ExecutionParameter(type=str, optional=True),
         "workers": dsl.ExecutionParameter(type=str, optional=True),
     }
@@ -103,6 +104,7 @@ class Trainer(dsl.UserCodeComponent):
         check: bool | Literal["required"] = True,
         watch: bool = True,
         stop_on_nan: bool = False,
+        steps_per_execution: int | None = None,
         rewrite: Sequence[str] = (),
         python: str | os.PathLike[str] | None = None,
         workers: Workers | None = None,
@@ -135,6 +137,8 @@ class Trainer(dsl.UserCodeComponent):
                 keeps checkpoints from which a stopped training resumes.
             stop_on_nan: Whether the step fails at the first loss that is NaN or infinite. Without
                 it, that is told, and the training goes on.
+            steps_per_execution: How many steps Keras's `fit` and `evaluate` do per call into
+                TensorFlow. By default that is found while training; 1 does one at a time.
             rewrite: Other formats in which the model is wanted, such as ["tflite", "onnx"]. They
                 are compared with the model, and stand beside `Format-Serving`.
             python: Another interpreter to run the code in: its path, or the name of an environment
@@ -157,6 +161,8 @@ class Trainer(dsl.UserCodeComponent):
             raise ValueError(
                 f"Trainer takes stop_on_nan or {what}, not both: nobody looks at the loss there."
             )
+        if steps_per_execution is not None:
+            _check_steps(steps_per_execution, python=bool(python), watch=watch)
         wanted = ((_CHECK, check), (_REWRITE, rewrite))
         self.checks = tuple(executor for executor, is_wanted in wanted if is_wanted)
         chosen = _choose_examples(examples, transformed_examples, transform_graph)
@@ -177,6 +183,19 @@ class Trainer(dsl.UserCodeComponent):
             workers=_describe(workers) if workers and workers.is_group else None,
         )
         super().__init__(spec, custom_executor_spec, instance_name)
+
+
+def _check_steps(steps_per_execution: int, *, python: bool, watch: bool) -> None:
+    if steps_per_execution < 1:
+        raise ValueError(
+            f"Trainer(steps_per_execution=…) takes a number from 1 on, got {steps_per_execution}."
+        )
+    if python or not watch:
+        what = "python=…" if python else "watch=False"
+        raise ValueError(
+            f"Trainer takes steps_per_execution or {what}, not both: fit is left as it is there. "
+            "compile(steps_per_execution=…) in the module sets it everywhere."
+        )
 
 
 def _check_for_another_python(

@@ -44,8 +44,13 @@ class GenericExecutor(BaseExecutor):
 
             enable_estimators()
         stop_on_nan = bool(exec_properties.get("stop_on_nan"))
-        node_id = self._context.node_id
-        with watch(fn_args, node=node_id, enabled=watched, stop_on_nan=stop_on_nan):
+        with watch(
+            fn_args,
+            node=self._context.node_id,
+            enabled=watched,
+            stop_on_nan=stop_on_nan,
+            steps_per_execution=exec_properties.get("steps_per_execution"),
+        ):
             train(name, function, fn_args, _read_schema)
 
 

@@ -9,19 +9,27 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class SubKey(_message.Message):
+    __slots__ = ("top_k",)
+    TOP_K_FIELD_NUMBER: _ClassVar[int]
+    top_k: _wrappers_pb2.Int32Value
+    def __init__(self, top_k: _Optional[_Union[_wrappers_pb2.Int32Value, _Mapping]] = ...) -> None: ...
+
 class MetricKey(_message.Message):
-    __slots__ = ("name", "model_name", "output_name", "example_weighted", "is_diff")
+    __slots__ = ("name", "model_name", "output_name", "sub_key", "example_weighted", "is_diff")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_NAME_FIELD_NUMBER: _ClassVar[int]
+    SUB_KEY_FIELD_NUMBER: _ClassVar[int]
     EXAMPLE_WEIGHTED_FIELD_NUMBER: _ClassVar[int]
     IS_DIFF_FIELD_NUMBER: _ClassVar[int]
     name: str
     model_name: str
     output_name: str
+    sub_key: SubKey
     example_weighted: _wrappers_pb2.BoolValue
     is_diff: bool
-    def __init__(self, name: _Optional[str] = ..., model_name: _Optional[str] = ..., output_name: _Optional[str] = ..., example_weighted: _Optional[_Union[_wrappers_pb2.BoolValue, _Mapping]] = ..., is_diff: bool = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., model_name: _Optional[str] = ..., output_name: _Optional[str] = ..., sub_key: _Optional[_Union[SubKey, _Mapping]] = ..., example_weighted: _Optional[_Union[_wrappers_pb2.BoolValue, _Mapping]] = ..., is_diff: bool = ...) -> None: ...
 
 class MetricValue(_message.Message):
     __slots__ = ("double_value", "bytes_value", "debug_message")

@@ -177,7 +177,7 @@ def remove(name: str) -> bool:
 
 def _folder(name: str) -> str:
     if os.path.basename(name) != name or name.startswith("."):
-        raise ValueError(f"{name!r} cannot be the name of an environment.")
+        raise ValueError(f"An environment takes the name of a folder, got {name!r}.")
     return os.path.join(home(), "envs", name)
 
 

@@ -51,7 +51,8 @@ def largest_difference(expected: Arrays, found: Arrays) -> Difference:
         given = np.asarray(found[name])
         if given.shape != wanted.shape:
             raise RewriteFailed(
-                f"Its output {name!r} has the shape {given.shape}, the original's {wanted.shape}."
+                f"Its output {name!r} has the shape {given.shape}, and should have the original's, "
+                f"{wanted.shape}."
             )
         differences.append(Difference(output=name, value=_difference(wanted, given)))
     return max(differences, key=lambda one: one.value)

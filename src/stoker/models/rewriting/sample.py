@@ -71,7 +71,9 @@ def _keep_fitting(signature: Signature, records: Sequence[bytes]) -> list[bytes]
     try:
         examples = [Example.FromString(record) for record in records]
     except DecodeError as error:
-        raise BadData(f"A record to compare models on is not a tf.Example: {error}.") from error
+        raise BadData(
+            f"A record to compare models on is not a tf.Example: {error}. Name other examples."
+        ) from error
     return [example.SerializeToString() for example in find_fitting(signature, examples)]
 
 

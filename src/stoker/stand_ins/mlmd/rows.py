@@ -2,8 +2,7 @@
 """ML Metadata's messages become rows, and rows messages, inside a transaction of the store's."""
 
 import base64
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from google.protobuf import json_format
@@ -13,8 +12,9 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from stoker.dsl.proto import metadata_store_pb2 as pb
 from stoker.metadata import schema as db
+from stoker.metadata.load import read_paths
 from stoker.metadata.values import COLUMNS, STRUCT_PREFIX
-from stoker.metadata.write import insert_row, insert_rows, make_step, make_times
+from stoker.metadata.write import insert_row, insert_rows, make_steps, make_times
 from stoker.stand_ins.mlmd.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
@@ -83,9 +83,11 @@ def put_type(
 ) -> int:
     """The id of a type, which is inserted if it is new, and else must be what is there."""
     if not wanted.name:
-        raise InvalidArgumentError(f"A type of {kind.name}s has no name.")
+        raise InvalidArgumentError(f"A type of {kind.name}s needs a name.")
     if pb.UNKNOWN in wanted.properties.values():
-        raise InvalidArgumentError(f"The type {wanted.name} has a property of type UNKNOWN.")
+        raise InvalidArgumentError(
+            f"A property of the type {wanted.name} is UNKNOWN: give it a type, such as INT."
+        )
     table = db.type_
     version = table.c.version.is_(None)
     if wanted.HasField("version"):
@@ -125,7 +127,9 @@ def _compare_types(known: Any, wanted: Any, *, can_add: bool, can_omit: bool) ->
             f"The type {known.name} is there without {', '.join(new)}: pass can_add_fields=True."
         )
     if wanted.base_type and known.base_type and wanted.base_type != known.base_type:
-        raise AlreadyExistsError(f"The type {known.name} is there with another base type.")
+        raise AlreadyExistsError(
+            f"The type {known.name} is there with another base type: give it another name."
+        )
 
 
 def _insert_type(connection: Connection, kind: NodeKind, wanted: Any) -> int:
@@ -192,7 +196,7 @@ def put_node(connection: Connection, kind: NodeKind, node: Any, mask: Collection
     if node.name:
         values["name"] = node.name
     elif "name" in kind.fields:
-        raise InvalidArgumentError(f"A {kind.name} has no name.")
+        raise InvalidArgumentError(f"A {kind.name} needs a name.")
     node_id = insert_row(connection, kind.table, type_id=type_id, **values, **make_times())
     _write_properties(connection, kind, node_id, node)
     return node_id
@@ -202,20 +206,24 @@ def _find_node(connection: Connection, kind: NodeKind, node: Any) -> Any:
     table = kind.table
     found = connection.execute(select(table).where(table.c.id == node.id)).first()
     if found is None:
-        raise InvalidArgumentError(f"There is no {kind.name} with the id {node.id}.")
+        raise InvalidArgumentError(
+            f"There is no {kind.name} with the id {node.id}: leave the id out for a new one."
+        )
     if node.HasField("type_id") and node.type_id != found.type_id:
         raise InvalidArgumentError(
-            f"The {kind.name} {node.id} is of type {found.type_id}, not {node.type_id}."
+            f"The {kind.name} {node.id} has to keep its type {found.type_id}, got {node.type_id}."
         )
     return found
 
 
 def _declared(connection: Connection, kind: NodeKind, node: Any, type_id: int) -> Mapping[str, int]:
     if not type_id:
-        raise InvalidArgumentError(f"A {kind.name} has no type_id: {_one_line(node)}")
+        raise InvalidArgumentError(f"A {kind.name} needs a type_id: {_one_line(node)}")
     table = db.type_
     if not (found := read_types(connection, kind, table.c.id == type_id)):
-        raise NotFoundError(f"There is no type of {kind.name}s with the id {type_id}.")
+        raise NotFoundError(
+            f"There is no type of {kind.name}s with the id {type_id}: put it first."
+        )
     properties: Mapping[str, int] = found[0].properties
     return properties
 
@@ -301,32 +309,28 @@ def _fill_value(value: Any, row: Any) -> None:
 
 def read_events(connection: Connection, condition: Any) -> list[Any]:
     """The events that fit, with their paths."""
-    table, path = db.event, db.event_path
+    table = db.event
     rows = connection.execute(select(table).where(condition).order_by(table.c.id)).all()
-    steps: dict[int, list[Any]] = defaultdict(list)
-    wanted = path.c.event_id.in_([row.id for row in rows])
-    for row in connection.execute(select(path).where(wanted).order_by(path.c.rowid)):
-        step = {"index": row.step_index} if row.is_index_step else {"key": row.step_key}
-        steps[row.event_id].append(pb.Event.Path.Step(**step))
-    return [_read_event(row, steps[row.id]) for row in rows]
+    paths = read_paths(connection, [row.id for row in rows])
+    return [_read_event(row, paths.get(row.id, ())) for row in rows]
 
 
-def _read_event(row: Any, steps: list[Any]) -> Any:
+def _read_event(row: Any, path: Sequence[str | int]) -> Any:
     event = pb.Event(
         artifact_id=row.artifact_id,
         execution_id=row.execution_id,
         type=row.type,
         milliseconds_since_epoch=row.milliseconds_since_epoch,
     )
-    if steps:
-        event.path.steps.extend(steps)
+    for step in path:
+        event.path.steps.add(**({"index": step} if isinstance(step, int) else {"key": step}))
     return event
 
 
 def put_event(connection: Connection, event: Any) -> None:
     """Insert an event between an artifact and an execution that are there."""
     if not event.type:
-        raise InvalidArgumentError(f"An event has no type: {_one_line(event)}")
+        raise InvalidArgumentError(f"An event needs a type: {_one_line(event)}")
     check_reference(connection, db.artifact, event, "artifact_id")
     check_reference(connection, db.execution, event, "execution_id")
     now = make_times()["create_time_since_epoch"]
@@ -340,7 +344,7 @@ def put_event(connection: Connection, event: Any) -> None:
     )
     # The order of rows is the order of steps.
     steps = [getattr(step, step.WhichOneof("value") or "key") for step in event.path.steps]
-    insert_rows(connection, db.event_path, [make_step(event_id, step) for step in steps])
+    insert_rows(connection, db.event_path, make_steps(connection, event_id, steps))
 
 
 def check_reference(connection: Connection, table: Any, message: Any, field: str) -> None:

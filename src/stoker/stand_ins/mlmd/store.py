@@ -468,7 +468,7 @@ class MetadataStore:
     def _get_type(self, kind: NodeKind, name: str, version: str | None) -> Any:
         found = self._get_types(kind, *_name_type(name, version))
         if not found:
-            raise NotFoundError(f"There is no type of {kind.name}s called {name!r}.")
+            raise NotFoundError(f"There is no type of {kind.name}s called {name!r}: put it first.")
         return found[0]
 
     def _get_types(self, kind: NodeKind, *conditions: Any) -> list[Any]:
@@ -490,7 +490,7 @@ class MetadataStore:
     def _get_around(self, link: Any, here: str, node_id: int, there: str) -> list[Any]:
         found = self._get(CONTEXT, db.context.c.id.in_(_linked(link, here, node_id, there)))
         if not found:
-            raise NotFoundError(f"There is no context with the {here} {node_id}.")
+            raise NotFoundError(f"There is no context with the {here} {node_id}: put it first.")
         return found
 
     def _list(self, kind: NodeKind, options: Any, *conditions: ColumnElement[bool]) -> list[Any]:

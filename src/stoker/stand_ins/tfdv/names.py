@@ -112,8 +112,7 @@ def find_submodules(package: str) -> Callable[[str], Any]:
             return importlib.import_module(f"{package}.{name}")
         except ModuleNotFoundError as error:
             raise MissingPart(
-                f"{package}.{name} is not in this version of Stoker; what people call of TFDV is "
-                f"in `{_TFDV}` itself.",
+                f"{package}.{name} is not in this version of Stoker. Use what `{_TFDV}` has.",
                 name=name,
             ) from error
 

@@ -39,7 +39,8 @@ def get_feature_stats(
     for one in stats.features:
         if feature_name(one) == str(feature_path):
             return one
-    raise ValueError(f"The statistics have no feature {str(feature_path)!r}.")
+    known = ", ".join(feature_name(one) for one in stats.features)
+    raise ValueError(f"The statistics have no feature {str(feature_path)!r}; they have {known}.")
 
 
 def get_custom_stats(
@@ -49,7 +50,8 @@ def get_custom_stats(
     for one in feature_stats.custom_stats:
         if one.name == custom_stats_name:
             return getattr(one, one.WhichOneof("val"))
-    raise ValueError(f"The feature has no custom statistic {custom_stats_name!r}.")
+    known = ", ".join(one.name for one in feature_stats.custom_stats) or "none"
+    raise ValueError(f"The feature has no custom statistic {custom_stats_name!r}; it has {known}.")
 
 
 class FeatureView:

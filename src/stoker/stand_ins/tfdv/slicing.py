@@ -58,10 +58,10 @@ experimental_get_feature_value_slicer = get_feature_value_slicer
 
 def _check_values(name: str, values: Any) -> set[str]:
     if not isinstance(values, Iterable):
-        raise TypeError(f"The values of the feature {name!r} to slice by are a list.")
+        raise TypeError(f"To slice by {name!r} takes a list of values, got {values!r}.")
     found = list(values)
     if any(not isinstance(value, str | bytes | int) for value in found):
-        raise NotImplementedError(f"Slices are by text or integers; {name!r} has {found!r}.")
+        raise NotImplementedError(f"Slices take text or integers; {name!r} has {found!r}.")
     return {_show(value) for value in found}
 
 
@@ -77,7 +77,7 @@ def _show(value: Any) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"A slice is by text; {value!r} is not UTF-8.") from error
+        raise ValueError(f"A slice takes UTF-8 text; {value!r} is not UTF-8.") from error
 
 
 def find_slicers(options: StatsOptions) -> list[SliceFunction]:

@@ -191,7 +191,7 @@ class StatsOptions:
         """Refuse what has no meaning, and what would be counted otherwise than it says."""
         self._check_values()
         if unknown := sorted(vars(self).keys() - vars(StatsOptions()).keys()):
-            raise ValueError(f"StatsOptions have no field {unknown[0]!r}.")
+            raise ValueError(f"StatsOptions have no field {unknown[0]!r}: leave it out.")
         wanted = [name for name in _NOT_HERE if getattr(self, name)]
         wanted += ["add_default_generators=False"] * (not self.add_default_generators)
         if wanted:

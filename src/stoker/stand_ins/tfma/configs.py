@@ -29,7 +29,7 @@ def verify_eval_config(eval_config: EvalConfig, baseline_required: bool | None =
     if not eval_config.model_specs:
         raise ValueError("The eval_config has no model_specs. Name at least the label_key in one.")
     if baseline_required and get_baseline_model_spec(eval_config) is None:
-        raise ValueError("The eval_config has no spec with is_baseline=True, which is required.")
+        raise ValueError("The eval_config needs a model_spec with is_baseline=True.")
 
 
 def has_change_threshold(eval_config: EvalConfig) -> bool:

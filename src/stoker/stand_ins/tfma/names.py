@@ -35,8 +35,12 @@ HOMES = {
 
 _PARTS = {
     "api": ("dataframe", "model_eval_lib", "types"),
+    "eval_saved_model": ("export",),
+    "extractors": ("extractor",),
+    "post_export_metrics": ("post_export_metrics",),
     "proto": ("config_pb2", "metrics_for_slice_pb2", "validation_result_pb2"),
     "slicer": ("slicer", "slicer_lib"),
+    "utils": ("config_util", "model_util"),
     "view": ("view_types", "widget_view"),
 }
 """Packages of the stand-in, and the modules that user code reaches through them."""

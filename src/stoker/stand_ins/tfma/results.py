@@ -64,13 +64,14 @@ class EvalResult(NamedTuple):
     def get_metrics_for_all_slices(
         self, output_name: str = "", **sub_key: Any
     ) -> dict[SliceKey, Values]:
-        """The metrics of each slice; a `class_id`, `k` or `top_k` needs TFMA."""
-        named = [name for name, value in sub_key.items() if value is not None]
+        """The metrics of each slice, or those of the `top_k`; a `class_id` or `k` needs TFMA."""
+        named = [name for name in sub_key if name != "top_k" and sub_key[name] is not None]
         if named:
             raise MissingPart(
                 f"Metrics by {' and '.join(named)} need TFMA: pip install 'stoker[evaluator]'."
             )
-        return {key: metrics[output_name][""] for key, metrics in self.slicing_metrics}
+        part = _name_part(sub_key.get("top_k") or 0)
+        return {key: metrics[output_name].get(part, {}) for key, metrics in self.slicing_metrics}
 
     def get_metric_names(self) -> list[str]:
         """The names of all metrics."""
@@ -95,7 +96,7 @@ def load_eval_result(
     name = _choose_model(model_name, run)
     return EvalResult(
         slicing_metrics=[
-            SlicedMetrics(key, {"": {"": {**models.get("", {}), **models.get(name, {})}}})
+            SlicedMetrics(key, {"": _merge_parts(models.get("", {}), models.get(name, {}))})
             for key, models in by_slice.items()
         ],
         plots=[
@@ -202,10 +203,26 @@ def _choose_model(asked: str | None, run: EvalRun) -> str:
     return asked
 
 
-def _group_by_model(message: MetricsForSlice) -> Mapping[str, Values]:
+def _name_part(top_k: int) -> str:
+    """What TFMA calls the metrics of some classes."""
+    return f"topK:{top_k}" if top_k else ""
+
+
+def _merge_parts(*models: Mapping[str, Values]) -> dict[str, Values]:
+    parts = {"": None, **{part: None for model in models for part in model}}
+    return {
+        part: {name: value for model in models for name, value in model.get(part, {}).items()}
+        for part in parts
+    }
+
+
+def _group_by_model(message: MetricsForSlice) -> Mapping[str, Mapping[str, Values]]:
     """The metrics of a slice by the model's name; a change from the baseline ends in `_diff`."""
-    found: dict[str, Values] = {}
+    found: dict[str, dict[str, Values]] = {}
     for one in message.metric_keys_and_values:
         name = f"{one.key.name}_diff" if one.key.is_diff else one.key.name
-        found.setdefault(one.key.model_name, {})[name] = json_format.MessageToDict(one.value)
+        part = found.setdefault(one.key.model_name, {}).setdefault(
+            _name_part(one.key.sub_key.top_k.value), {}
+        )
+        part[name] = json_format.MessageToDict(one.value)
     return found

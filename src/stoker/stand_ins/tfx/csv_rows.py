@@ -42,7 +42,9 @@ def _convert_cells(cells: Sequence[bytes], columns: Sequence[Any]) -> Iterator[A
     if not cells:  # a blank line
         return
     if len(cells) != len(columns):
-        raise BadData(f"A row has {len(cells)} cells, and the header {len(columns)}: {cells!r}.")
+        raise BadData(
+            f"A row has {len(cells)} cells, and the header {len(columns)}: {cells!r}. Correct it."
+        )
     kinds: dict[Any, tuple[str, Callable[[bytes], Any]]] = {
         ColumnType.INT: ("int64_list", int),
         ColumnType.FLOAT: ("float_list", float),

@@ -79,7 +79,7 @@ def get_fn(exec_properties: Mapping[str, Any], fn_name: str) -> Callable[..., An
     if found is None:
         raise ValueError(
             f"There is no function {fn_name} in {exec_properties.get('module_file')!r}, and no "
-            f"parameter {fn_name} names one."
+            f"parameter {fn_name} names one. Define it there."
         )
     return found
 

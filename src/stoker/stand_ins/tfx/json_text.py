@@ -38,7 +38,9 @@ def _as_plain(value: Any) -> Any:
         return proto_to_dict(value)
     if isinstance(value, Jsonable):
         return value.to_json_dict()
-    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be written as JSON.")
+    raise TypeError(
+        f"{value!r} of type {type(value).__name__} cannot be written as JSON. Convert it first."
+    )
 
 
 def proto_to_json(proto: Message) -> str:

@@ -20,19 +20,34 @@ def sqlite_metadata_connection_config(metadata_db_uri: str | os.PathLike[str]) -
     return config
 
 
+def mysql_metadata_connection_config(
+    host: str, port: int, database: str, username: str, password: str
+) -> Any:
+    """A store on a MySQL or MariaDB server as ML Metadata's message."""
+    from ml_metadata.proto import metadata_store_pb2
+
+    config = metadata_store_pb2.ConnectionConfig()
+    config.mysql.host, config.mysql.port, config.mysql.database = host, port, database
+    config.mysql.user, config.mysql.password = username, password
+    return config
+
+
 class Metadata:
     """A store that is open inside of a `with` block; `store` has ML Metadata's methods."""
 
     def __init__(self, connection_config: Any) -> None:
         self.connection_config: StoreConfig = as_store_config(connection_config)
+        self._message = connection_config
         self._store: Any = None
 
     def __enter__(self) -> Self:
         from ml_metadata.metadata_store import metadata_store
         from ml_metadata.proto import metadata_store_pb2
 
-        config = metadata_store_pb2.ConnectionConfig()
-        config.sqlite.filename_uri = self.connection_config.path
+        config = self._message
+        if self.connection_config.is_file:
+            config = metadata_store_pb2.ConnectionConfig()
+            config.sqlite.filename_uri = self.connection_config.path
         self._store = metadata_store.MetadataStore(config)
         return self
 

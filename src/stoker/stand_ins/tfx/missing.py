@@ -18,15 +18,10 @@ Advice = Mapping[str, str]
 _VALIDATOR = (
     "Give ExampleValidator the statistics to compare with: previous_statistics, serving_statistics."
 )
-_PLACEHOLDERS = (
-    "They are for containers. Elsewhere use those of tfx.dsl.placeholders: input, output, "
-    "exec_property, or channel.future()."
-)
 _CONTAINERS = (
-    "Stoker runs Python executors, not containers: use ExecutorClassSpec(MyExecutor), whose Do() "
-    "may start the container."
+    "For a step in a container use create_container_component(…), or ExecutorClassSpec(MyExecutor) "
+    "whose Do() starts one."
 )
-_MYSQL = "Keep the store in a file: sqlite_metadata_connection_config(path)."
 _STATES = "See how runs ended with `stoker runs`, or in the store's executions."
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
 _EXAMPLES = "Copy the file out of TFX's examples, beside your own, and import it from there."
@@ -48,10 +43,8 @@ NAMES: Advice = {
     "PipelineInfo": _DRIVERS,
     "RunState": _STATES,
     "TemplatedExecutorContainerSpec": _CONTAINERS,
-    "create_container_component": _CONTAINERS,
     "distribution_validator_pb2": _VALIDATOR,
     "example_diff_pb2": _VALIDATOR,
-    "mysql_metadata_connection_config": _MYSQL,
     "run_state_pb2": _STATES,
 }
 COMPILED: Advice = dict.fromkeys(
@@ -65,9 +58,7 @@ _EXAMPLE_PACKAGES = (
     "tfjs_next_page_prediction",
 )
 MODULES: Advice = {
-    "tfx.dsl.component.experimental.container_component": _CONTAINERS,
     "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
-    "tfx.dsl.component.experimental.placeholders": _PLACEHOLDERS,
     **dict.fromkeys([f"tfx.examples.{name}" for name in _EXAMPLE_PACKAGES], _EXAMPLES),
     "tfx.experimental": _TEMPLATES,
     "tfx.proto.distribution_validator_pb2": _VALIDATOR,

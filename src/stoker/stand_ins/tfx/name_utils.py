@@ -17,7 +17,9 @@ def get_full_name(value: Any, strict_check: bool = True) -> str:
         raise ValueError(f"{value!r} has no name; give a class or a function.")
     full_name = f"{module}.{name}"
     if strict_check and resolve_full_name(full_name) is not value:
-        raise ValueError(f"{full_name} is not {value!r} but something else of that name.")
+        raise ValueError(
+            f"{full_name} is not {value!r} but something else of that name: rename one."
+        )
     return full_name
 
 
@@ -25,13 +27,13 @@ def resolve_full_name(full_name: str) -> Any:
     """The class, function or value at `package.module.Name`."""
     parts = full_name.split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
-        raise ValueError(f"{full_name!r} is not a name like 'package.module.Name'.")
+        raise ValueError(f"A name should be like 'package.module.Name', got {full_name!r}.")
     split = _count_module_parts(parts)
     module = importlib.import_module(".".join(parts[:split]))
     try:
         return reduce(getattr, parts[split:], module)
     except AttributeError as error:
-        raise ValueError(f"There is no {full_name}: {error}.") from error
+        raise ValueError(f"There is no {full_name}: {error}. Check the name.") from error
 
 
 def _count_module_parts(parts: list[str]) -> int:
@@ -40,7 +42,7 @@ def _count_module_parts(parts: list[str]) -> int:
     while length < len(parts) - 1 and _is_module(".".join(parts[: length + 1])):
         length += 1
     if not length:
-        raise ValueError(f"There is no module {parts[0]!r} for {'.'.join(parts)!r}.")
+        raise ValueError(f"There is no module {parts[0]!r} for {'.'.join(parts)!r}: install it.")
     return length
 
 

@@ -256,11 +256,14 @@ class FitCheckpoints:
 
     async_safe = True  # Keras 3 need not wait for us after each batch
 
-    def __init__(self, fit: ResumableFit, place: Callable[[int], Place]) -> None:
+    def __init__(
+        self, fit: ResumableFit, place: Callable[[int], Place], is_between: Callable[[], bool]
+    ) -> None:
         super().__init__()
         self._supports_tf_logs = True
         self._fit = fit
         self._place = place
+        self._is_between = is_between
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
         """Keras begins an epoch."""
@@ -272,7 +275,7 @@ class FitCheckpoints:
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
         """Keras begins a step."""
-        if self._fit.is_due():
+        if self._is_between() and self._fit.is_due():
             self._fit.begin_step(self._place(batch))
 
 

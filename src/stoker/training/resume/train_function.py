@@ -55,13 +55,17 @@ def find_lost_in_steps(model: Any) -> list[str]:
     """What the steps of a model keep where nobody can read it."""
     if getattr(model, "run_eagerly", False):
         return ["what its steps, which run eagerly, keep outside of the model"]
+    return find_own_state(*_list_graphs(model))
+
+
+def find_own_state(*graphs: Any) -> list[str]:
+    """What operations of these graphs keep to themselves: no variable holds it."""
     drawn, tables, calls = list[str](), False, False
-    for graph in _list_graphs(model):
-        for node in _list_nodes(graph.as_graph_def()):
-            if draws_random_numbers(node):
-                drawn.append(node.name.rpartition("/")[0] or node.name)
-            tables = tables or node.op.startswith(("LookupTableInsert", "LookupTableRemove"))
-            calls = calls or node.op in ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+    for node in (node for graph in graphs for node in _list_nodes(graph.as_graph_def())):
+        if draws_random_numbers(node):
+            drawn.append(node.name.rpartition("/")[0] or node.name)
+        tables = tables or node.op.startswith(("LookupTableInsert", "LookupTableRemove"))
+        calls = calls or node.op in ("PyFunc", "PyFuncStateless", "EagerPyFunc")
     names = ", ".join(list(dict.fromkeys(drawn))[:_NUM_NAMED])
     return [
         *([f"the random numbers of tf.random in {names}"] if drawn else []),

@@ -2,9 +2,13 @@
 """What a search has found: its trials, ranked, as a file, as lines, and as a table."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+_OF_GRAPH = re.compile(r"\s*(\[\[.*)?$")
+"""A line with a node of TensorFlow's graph, which stands after what is wrong, or an empty one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +24,9 @@ class Trial:
 
     @property
     def last_words(self) -> str:
-        """The last line of the traceback."""
-        return self.error.strip().rpartition("\n")[2] or "it gave no score"
+        """The last line of the traceback that is not about TensorFlow's graph."""
+        told = [line for line in self.error.splitlines() if not _OF_GRAPH.match(line)]
+        return told[-1].strip() if told else "it gave no score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -220,7 +220,7 @@ def _read_evaluation(run: RunRecord) -> list[tuple[Any, dict[str, float]]]:
     for _, artifact in run.outputs_of_type(ModelEvaluation):
         with contextlib.suppress(OSError, ValueError, StokerError):
             return [
-                (key, {one.name: value for one, value in values.items() if _is_own(one)})
+                (key, {one.shown: value for one, value in values.items() if _is_own(one)})
                 for key, values in sort_slices(read_metrics(artifact.uri))
             ]
     return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner for Airflow: `stoker run` takes its place."""
+"""The runner for Airflow."""
 
 from stoker.stand_ins.tfx.missing import find_part
 

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner for Airflow: `stoker run` takes its place."""
+"""The runner for Airflow."""
 
-from stoker.runner.other_runners import AirflowDagRunner
-from stoker.runner.other_runners import Settings as AirflowPipelineConfig
+from stoker.orchestrators.airflow import AirflowDagRunner, AirflowPipelineConfig

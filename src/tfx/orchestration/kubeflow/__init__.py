@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runners for Kubeflow and Vertex AI: `stoker run` takes their place."""
+"""The runners for Kubeflow and Vertex AI."""
 
 from stoker.stand_ins.tfx.missing import find_part
 

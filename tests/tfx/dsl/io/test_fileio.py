@@ -90,11 +90,42 @@ def test_a_file_that_is_not_there_is_a_not_found_error(tmp_path):
         fileio.open(tmp_path / "nothing")
 
 
-@pytest.mark.parametrize("path", ["gs://bucket/file", "s3://bucket/file"])
 @pytest.mark.parametrize("operation", [fileio.open, fileio.exists, fileio.glob, fileio.makedirs])
-def test_a_path_on_another_machine_is_refused_with_advice(operation, path):
-    with pytest.raises(ValueError, match=r"not on this machine.*Copy it here"):
-        operation(path)
+def test_a_place_that_nobody_knows_is_refused_with_advice(operation):
+    with pytest.raises(ValueError, match=r"nowhere://.*Copy or mount it"):
+        operation("nowhere://bucket/file")
+
+
+def test_files_in_a_bucket_are_handled_like_files_here(tmp_path):
+    base = "memory://bucket/folder"
+    fileio.makedirs(f"{base}/x")
+    one = write(f"{base}/x/one.csv", "Grüße\n")
+    two = write(f"{base}/two.csv", "12345")
+
+    assert read(one) == "Grüße\n"
+    assert fileio.stat(two).length == 5
+    assert fileio.listdir(base) == ["two.csv", "x"]
+    assert fileio.isdir(f"{base}/x")
+    assert fileio.glob(f"{base}/*.csv") == [two]
+    assert list(fileio.walk(base)) == [(base, ["x"], ["two.csv"]), (f"{base}/x", [], ["one.csv"])]
+    with fileio.open(two, "rb") as file:
+        assert file.size() == 5
+        assert file.seek(-1, 2) == 4
+        assert file.read() == b"5"
+
+    fileio.copy(two, tmp_path / "here")
+    fileio.rename(tmp_path / "here", f"{base}/back")
+    fileio.rename(f"{base}/x", f"{base}/y")
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        fileio.copy(one.replace("/x/", "/y/"), two)
+    assert fileio.listdir(base) == ["back", "two.csv", "y"]
+    assert read(f"{base}/y/one.csv") == "Grüße\n"
+
+    fileio.remove(two)
+    fileio.rmtree(f"{base}/y")
+    assert fileio.listdir(base) == ["back"]
+    with pytest.raises(fileio.NotFoundError):
+        fileio.open(two)
 
 
 def test_an_open_file_has_what_a_gfile_has(tmp_path):

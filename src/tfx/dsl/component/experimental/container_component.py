@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that run in containers: not in this version."""
+"""Steps that run in containers."""
 
-from stoker.stand_ins.tfx.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.components.container import create_container_component

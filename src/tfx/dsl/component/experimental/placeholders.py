@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placeholders: not in this version."""
+"""What stands in the command of a container for inputs, outputs and parameters."""
 
-from stoker.stand_ins.tfx.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.components.container import (
+    ConcatPlaceholder,
+    InputUriPlaceholder,
+    InputValuePlaceholder,
+    OutputUriPlaceholder,
+)

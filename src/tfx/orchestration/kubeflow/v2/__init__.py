@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner for Vertex AI: `stoker run` takes its place."""
+"""The runner for Kubeflow Pipelines 2 and Vertex AI."""
 
 from stoker.stand_ins.tfx.missing import find_part
 

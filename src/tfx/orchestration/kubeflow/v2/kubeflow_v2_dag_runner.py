@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner for Vertex AI: `stoker run` takes its place."""
+"""The runner for Kubeflow Pipelines 2 and Vertex AI."""
 
-from stoker.runner.other_runners import KubeflowV2DagRunner
-from stoker.runner.other_runners import Settings as KubeflowV2DagRunnerConfig
+from stoker.orchestrators.kubeflow import (
+    DEFAULT_IMAGE_PATH_KEY,
+    KubeflowV2DagRunner,
+    KubeflowV2DagRunnerConfig,
+)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a Resolver chooses, and values that are given when a pipeline runs."""
+"""How a Resolver chooses, values that are given when a pipeline runs, steps in containers."""
 
 from stoker.stand_ins.tfx.missing import find_part
 from stoker.components.resolver import (
@@ -7,6 +7,13 @@ from stoker.components.resolver import (
     LatestBlessedModelStrategy,
     ResolverStrategy,
     SpanRangeStrategy,
+)
+from stoker.components.container import (
+    ConcatPlaceholder,
+    InputUriPlaceholder,
+    InputValuePlaceholder,
+    OutputUriPlaceholder,
+    create_container_component,
 )
 from stoker.dsl import RuntimeParameter
 

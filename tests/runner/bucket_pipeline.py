@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small pipeline with everything in a bucket, as a program: no step needs TensorFlow.
+
+python bucket_pipeline.py URL STORE [--in-process]
+"""
+
+import sys
+
+from tfx import v1 as tfx
+from tfx.dsl.io import fileio
+
+from stoker.launchers.in_process import InProcess
+
+
+@tfx.dsl.components.component
+def Shout(
+    statistics: tfx.dsl.components.InputArtifact[tfx.types.standard_artifacts.ExampleStatistics],
+    text: tfx.dsl.components.OutputArtifact[tfx.types.standard_artifacts.Model],
+) -> tfx.dsl.components.OutputDict(length=int):
+    """Writes as users' components do, with fileio, below the URI that it is given."""
+    names = sorted(fileio.listdir(statistics.uri))
+    fileio.makedirs(text.uri + "/deep/empty")
+    with fileio.open(text.uri + "/deep/names.txt", "w") as file:
+        file.write("\n".join(names))
+    with fileio.open(text.uri + "/big.bin", "wb") as file:
+        file.write(b"x" * 300_000)
+    return {"length": len(names)}
+
+
+@tfx.dsl.components.component
+def Measure(
+    text: tfx.dsl.components.InputArtifact[tfx.types.standard_artifacts.Model],
+    length: int,
+) -> tfx.dsl.components.OutputDict(total=int):
+    with fileio.open(text.uri + "/deep/names.txt") as file:
+        return {"total": length + len(file.read().split())}
+
+
+def create_pipeline(url: str, store: str, *, root: str = "") -> tfx.dsl.Pipeline:
+    example_gen = tfx.components.CsvExampleGen(input_base=f"{url}/data")
+    statistics_gen = tfx.components.StatisticsGen(examples=example_gen.outputs["examples"])
+    schema = tfx.dsl.Importer(
+        source_uri=f"{url}/schema", artifact_type=tfx.types.standard_artifacts.Schema
+    ).with_id("schema")
+    validator = tfx.components.ExampleValidator(
+        statistics=statistics_gen.outputs["statistics"], schema=schema.outputs["result"]
+    )
+    shout = Shout(statistics=statistics_gen.outputs["statistics"])
+    measure = Measure(text=shout.outputs["text"], length=shout.outputs["length"])
+    pusher = tfx.components.Pusher(
+        model=shout.outputs["text"],
+        push_destination=tfx.proto.PushDestination(
+            filesystem=tfx.proto.PushDestination.Filesystem(base_directory=f"{url}/served")
+        ),
+    )
+    return tfx.dsl.Pipeline(
+        pipeline_name="small",
+        pipeline_root=root or f"{url}/root",
+        components=[example_gen, statistics_gen, schema, validator, shout, measure, pusher],
+        enable_cache=True,
+        metadata_connection_config=tfx.orchestration.metadata.sqlite_metadata_connection_config(
+            store
+        ),
+    )
+
+
+if __name__ == "__main__":
+    launcher = InProcess() if "--in-process" in sys.argv else None
+    tfx.orchestration.LocalDagRunner(launcher).run(create_pipeline(*sys.argv[1:3]))

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a module file before it is loaded."""
+
+from stoker.user_code.problems import find_problems
+
+
+def test_a_module_file_that_is_not_there_is_told_with_the_one_that_was_meant(tmp_path):
+    (tmp_path / "pipline").mkdir()
+    (tmp_path / "pipline" / "trainer_module.py").write_text("")
+    (problem,) = find_problems(str(tmp_path / "pipeline" / "trainer_module.py"))
+    assert problem.endswith(" Did you mean its folder to be 'pipline'?")
+    (problem,) = find_problems(str(tmp_path / "pipline" / "trainer_modul.py"))
+    assert problem.endswith(" Did you mean 'trainer_module.py'?")
+
+
+def test_one_like_no_other_is_told_alone(tmp_path):
+    (tmp_path / "other.py").write_text("")
+    (problem,) = find_problems(str(tmp_path / "preprocessing.py"))
+    assert problem == f"there is no module file {tmp_path}/preprocessing.py. Check module_file."
