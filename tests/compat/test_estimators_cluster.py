@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """An Estimator trained by a chief, a parameter server and an evaluator: real processes."""
 
+import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from training import train, write
 
+from stoker.launchers.resources import find_free_addresses
 from stoker.task import Workers
 
 pytestmark = [pytest.mark.tf, pytest.mark.usefixtures("warm")]
@@ -72,14 +72,6 @@ Executor().Do(
 """
 
 
-def free_addresses(count: int) -> list[str]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("localhost", 0))
-        return [f"localhost:{one.getsockname()[1]}" for one in sockets]
-
-
 def start(folder: Path, cluster: dict[str, list[str]], role: str) -> subprocess.Popen[bytes]:
     config = {"cluster": cluster, "task": {"type": role, "index": 0}}
     with (folder / f"{role}.txt").open("wb") as said:
@@ -99,20 +91,21 @@ def test_chief_parameter_server_and_evaluator_leave_one_model(tmp_path):
     (tmp_path / "module.py").write_text(MODULE)
     (tmp_path / "schema").mkdir()
     (tmp_path / "schema" / "schema.pbtxt").touch()
-    chief, server = free_addresses(2)
+    chief, server = find_free_addresses(2)
     cluster = {"chief": [chief], "ps": [server]}
     members = {role: start(tmp_path, cluster, role) for role in ("ps", "evaluator", "chief")}
     try:
         for role in ("chief", "evaluator"):
-            ended = members[role].wait(120)
-            assert ended == 0, (tmp_path / f"{role}.txt").read_text()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                members[role].wait(120)
+            said = {one: (tmp_path / f"{one}.txt").read_text() for one in members}
+            assert members[role].poll() == 0, said
     finally:
         for member in members.values():
             member.kill()  # a parameter server serves until it is ended
             member.wait()
 
-    said = (tmp_path / "evaluator.txt").read_text()
-    assert "This is the evaluator: the chief writes the model." in said
+    assert "This is the evaluator: the chief writes the model." in said["evaluator"]
     assert saved_models(tmp_path / "model") == ["Format-Serving", "Format-TFMA"]
     run = {entry.name for entry in (tmp_path / "model_run").iterdir()}
     assert run == {"Format-Serving", "Format-TFMA", "metrics.jsonl", "train", "validation"}

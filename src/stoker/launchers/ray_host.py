@@ -18,6 +18,7 @@ from typing import Any
 from stoker.any_python.forking import num_cpus
 from stoker.launchers.processes import Processes
 from stoker.launchers.ray_session import load_ray
+from stoker.launchers.resources import hold_free_port
 from stoker.launchers.shipping import Shipment, unpack
 from stoker.launchers.visiting import Visit
 from stoker.storage.root import CACHE_DIR
@@ -64,8 +65,7 @@ class Host:
     def offer(self) -> HostOffer:
         """Say what is here for the next task."""
         self._release_port()
-        self._port = socket.socket()
-        self._port.bind((self._node, 0))
+        self._port = hold_free_port(self._node)
         return HostOffer(
             node=self._node,
             num_cpus=num_cpus(),

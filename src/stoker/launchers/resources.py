@@ -4,6 +4,7 @@
 import contextlib
 import glob
 import os
+import random
 import socket
 from collections.abc import Mapping, Sequence
 
@@ -14,15 +15,37 @@ _THREADS = "TF_NUM_INTRAOP_THREADS"
 _GPUS = "CUDA_VISIBLE_DEVICES"
 _LISTENING = "0A"
 """A socket's state, as Linux writes it."""
+_GIVEN_OUT = "/proc/sys/net/ipv4/ip_local_port_range"
+_FIRST_PORT, _TRIES = 10_000, 50
 
 
 def find_free_addresses(num: int, host: str = "127.0.0.1") -> list[str]:
     """Addresses of this machine that nobody listens at."""
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(socket.socket()) for _ in range(num)]
-        for one in held:  # all are held until all are known: no port twice
-            one.bind((host, 0))
+        held = [stack.enter_context(hold_free_port(host)) for _ in range(num)]
         return ["{}:{}".format(*one.getsockname()) for one in held]
+
+
+def hold_free_port(host: str) -> socket.socket:
+    """A socket at a port that nobody else has, nor is given until a server is up there.
+
+    That takes seconds, in which an outgoing connection of any program may be given a port of the
+    system's own choice: so it is one below those.
+    """
+    held = socket.socket()
+    for port in [*random.sample(_own_ports(), _TRIES), 0]:
+        with contextlib.suppress(OSError):
+            held.bind((host, port))
+            return held
+    held.close()
+    raise OSError(f"No port of {host} is free: end programs that listen there.")
+
+
+def _own_ports() -> range:
+    first_given_out = 32_768
+    with contextlib.suppress(FileNotFoundError), open(_GIVEN_OUT, encoding="ascii") as file:
+        first_given_out = int(file.read().split()[0])
+    return range(_FIRST_PORT, max(first_given_out, _FIRST_PORT + _TRIES))
 
 
 def listens_everywhere(port: int) -> bool | None:
