@@ -321,9 +321,9 @@ class _Worker:
         """End the process and what it started; one that is not there yet ends when it starts."""
         with contextlib.suppress(OSError):  # it has ended already
             self._channel.shutdown(socket.SHUT_RDWR)
-        if self.pid:
+        if pid := self.pid:  # asked once: a thread of its own notes that it has ended
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
+                os.killpg(pid, signal.SIGKILL)
 
     @property
     def pid(self) -> int | None:
