@@ -308,6 +308,7 @@ class BestStrategy(ResolverStrategy):
         return {"score": [max(good, key=lambda one: one.value)]} if good else None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("warm")
 def test_a_strategy_of_the_users_own_chooses_among_earlier_artifacts(tmp_path):
     def run(value):

@@ -13,6 +13,8 @@ from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner
 from stoker.stand_ins.tfx.pipeline_options import NodeExecutionOptions
 
+pytestmark = pytest.mark.slow  # they wait
+
 
 @component
 def fail_twice(notes: Parameter[str]) -> OutputDict(attempt=int):
