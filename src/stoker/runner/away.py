@@ -26,7 +26,14 @@ from stoker.storage.checkpoint_mirror import (
     pull_checkpoints,
 )
 from stoker.storage.digests import Manifest
-from stoker.storage.places import Object, PlaceError, list_folder, list_objects, write
+from stoker.storage.places import (
+    Object,
+    PlaceError,
+    list_folder,
+    list_objects,
+    look_once,
+    write,
+)
 from stoker.storage.root import Root, cache_dir, output_dir
 from stoker.storage.staging import StagingCache, Wanted, digest_objects, find_url, open_cache
 from stoker.storage.upload import (
@@ -178,18 +185,23 @@ def describe_there(uri: str) -> str:
     return digest_objects(list_objects(uri), uri)
 
 
-def describe_versions(files: Sequence[str], digest: Callable[[str], str]) -> Callable[[str], str]:
-    """What tells the contents of files apart: of those in buckets, by as few requests as can be."""
-    remote = list(filter(is_remote, files))
-    folders = {url.rpartition("/")[0] for url in remote} if len(remote) > 1 else ()
-    known = {one.url: one for url in folders for one in list_folder(url).values() if one}
+def describe_files(
+    node: BaseComponent, parameters: Mapping[str, Any], digest: Callable[[str], str]
+) -> dict[str, str]:
+    """The files from outside that a step reads, and what tells their contents apart.
 
-    def describe(path: str) -> str:
-        if path in known:
-            return f"version {known[path].version} of {known[path].size} bytes"
-        return digest(path)
-
-    return describe
+    Of those in buckets, by one listing of each folder.
+    """
+    with look_once():
+        files = node.external_files(dict(parameters))
+        folders = {url.rpartition("/")[0] for url in filter(is_remote, files)}
+        known = {one.url: one for url in folders for one in list_folder(url).values() if one}
+    return {
+        path: f"version {known[path].version} of {known[path].size} bytes"
+        if path in known
+        else digest(path)
+        for path in files
+    }
 
 
 def find_damage_there(artifact: Artifact) -> str:
