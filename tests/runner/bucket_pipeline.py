@@ -68,7 +68,11 @@ def create_pipeline(url: str, store: str, times: int = 1, *, root: str = "") -> 
     )
 
 
-if __name__ == "__main__":
-    launcher = InProcess() if "--in-process" in sys.argv else None
-    url, store, *times = [word for word in sys.argv[1:] if not word.startswith("--")]
+def main(words: list[str]) -> None:
+    launcher = InProcess() if "--in-process" in words else None
+    url, store, *times = [word for word in words if not word.startswith("--")]
     tfx.orchestration.LocalDagRunner(launcher).run(create_pipeline(url, store, *map(int, times)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

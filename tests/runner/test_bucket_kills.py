@@ -5,13 +5,14 @@ STOKER_KILLS says how often. The kills take turns: while inputs are downloaded, 
 uploaded, while they are published (manifests, then the transaction), while a model is pushed.
 """
 
+import contextlib
 import hashlib
+import multiprocessing
 import os
 import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -32,7 +33,10 @@ pytestmark = pytest.mark.envs
 
 KILLS = int(os.environ.get("STOKER_KILLS", "4"))
 IN_PROCESS = ["--in-process"] if KILLS > 20 else []  # thousands of processes take long
-PROGRAM = Path(__file__).with_name("bucket_pipeline.py")
+KILLS_OF_A_BUCKET = 40
+"""moto looks at every object for each listing."""
+PRELOAD = ("bucket_pipeline", "s3fs", "aiobotocore.session", "stoker.runner.away")
+PRELOAD += ("stoker.metadata.store", "stoker.components.example_gen.executor", "stoker.data.csv")
 SCHEMA = b'feature { name: "x" type: INT }\nfeature { name: "y" type: BYTES }\n'
 PHASES = {
     "staging": r"GET /kills/(data|schema|root/\w+)/",
@@ -47,7 +51,7 @@ PHASES = {
 class Killer:
     """Kills a process at one request of a phase: at once, or a moment later."""
 
-    process: "subprocess.Popen[str]"
+    pid: int
     phase: str
     number: int
     delay: float
@@ -63,8 +67,25 @@ class Killer:
         if self.seen != self.number:
             return ""
         self.at = request
-        threading.Timer(self.delay, self.process.send_signal, [signal.SIGKILL]).start()
+        threading.Timer(self.delay, self._kill).start()
         return "stall" if self.phase == "staging" else ""  # so that half of a file is there
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def run(log: Path, variables: dict[str, str], words: list[str]) -> None:
+    """What a process does that may be killed."""
+    import bucket_pipeline
+
+    with open(log, "wb", buffering=0) as file:
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)
+    os.environ.clear()
+    os.environ.update(variables)
+    sys.argv[1:] = words
+    bucket_pipeline.main(words)
 
 
 @dataclass
@@ -89,15 +110,21 @@ class Bucket:
             rows = b"".join(b"%d,w%d\n" % (i * self.turn, i % 3) for i in range(200))
             self.files.pipe_file("kills/data/a.csv", b"x,y\n" + rows)
 
-    def start(self) -> "subprocess.Popen[str]":
+    def run(self, phase: str = "", number: int = 0, delay: float = 0) -> tuple[int, str, Killer]:
+        """Run the pipeline, and kill it at such a request; gives how it ended, and what it said."""
         words = ["s3://kills", str(self.folder / "m.db"), str(self.turn), *IN_PROCESS]
-        return subprocess.Popen(
-            [sys.executable, str(PROGRAM), *words],
-            env=variables_for(self.proxy, str(self.folder / "cache")),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        variables = variables_for(self.proxy, str(self.folder / "cache"))
+        log = self.folder / "log.txt"
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(list(PRELOAD))
+        process = context.Process(target=run, args=(log, variables, words))
+        process.start()
+        killer = Killer(process.pid, phase, number, delay)
+        self.proxy.faults[:] = [killer] if phase else []
+        process.join(timeout=120)
+        self.proxy.faults.clear()
+        assert process.exitcode is not None, f"It does not end:\n{log.read_text()}"
+        return process.exitcode, log.read_text(), killer
 
     def check(self) -> int:
         """What is published is whole, and the cache holds what it says; how much is published."""
@@ -129,8 +156,8 @@ class Bucket:
             assert hashlib.sha256(found).hexdigest() == entry.sha256, f"{folder}/{entry.path}"
 
 
-@pytest.fixture
-def bucket(tmp_path):
+@contextlib.contextmanager
+def make_bucket(folder):
     import s3fs
 
     with serve() as server, Proxy(server.port) as proxy:
@@ -143,7 +170,8 @@ def bucket(tmp_path):
         )
         files.mkdir("kills")
         files.pipe_file("kills/schema/schema.pbtxt", SCHEMA)
-        yield Bucket(tmp_path, proxy, files)
+        folder.mkdir()
+        yield Bucket(folder, proxy, files)
 
 
 def choose_delay(phase: str) -> float:
@@ -152,34 +180,39 @@ def choose_delay(phase: str) -> float:
     return random.choice((0, random.uniform(0, longest)))
 
 
-def test_whatever_a_kill_interrupts_the_next_run_ends_well(bucket):
-    random.seed(int(os.environ.get("STOKER_SEED", "19")))
-    killed = Counter()
+def kill_often(bucket: Bucket, num_kills: int, killed: Counter[str]) -> None:
     most = {"staging": 6, "upload": 15, "publishing": 8, "pushing": 4}
     bucket.prepare("upload")
-    output, _ = bucket.start().communicate(timeout=120)
-    while killed.total() < KILLS:
+    code, output, _ = bucket.run()
+    assert code == 0, output
+    until = killed.total() + num_kills
+    while killed.total() < until:
         phase = list(PHASES)[killed.total() % len(PHASES)]
         bucket.prepare(phase)
-        process = bucket.start()
-        killer = Killer(process, phase, random.randint(1, most[phase]), choose_delay(phase))
-        bucket.proxy.faults[:] = [killer]
-        output, _ = process.communicate(timeout=120)
-        bucket.proxy.faults.clear()
-        if process.returncode == 0:  # it was done before the request came
+        code, output, killer = bucket.run(
+            phase, random.randint(1, most[phase]), choose_delay(phase)
+        )
+        if code == 0:  # it was done before the request came
             assert killer.seen, f"Nothing of {phase} is done:\n{output}"
             most[phase] = min(most[phase], killer.seen)
             continue
-        assert process.returncode == -signal.SIGKILL, output
+        assert code == -signal.SIGKILL, output
         killed[phase] += 1
         bucket.check()
         began = time.monotonic()
-        again = bucket.start()
-        output, _ = again.communicate(timeout=120)
-        assert again.returncode == 0, f"after {killer.at}:\n{output}"
+        code, output, _ = bucket.run()
+        assert code == 0, f"after {killer.at}:\n{output}"
         num_live = bucket.check()
         took = f"next {time.monotonic() - began:.1f} s"
         where = f"{killer.delay * 1000:3.0f} ms after {killer.at}"
         print(f"{killed.total()}: {phase}, {where}; {num_live} live; {took}", flush=True)
+
+
+def test_whatever_a_kill_interrupts_the_next_run_ends_well(tmp_path):
+    random.seed(int(os.environ.get("STOKER_SEED", "19")))
+    killed = Counter[str]()
+    while killed.total() < KILLS:
+        with make_bucket(tmp_path / f"{killed.total()}") as bucket:
+            kill_often(bucket, min(KILLS_OF_A_BUCKET, KILLS - killed.total()), killed)
     print(f"{killed.total()} kills: {dict(killed)}")
     assert len(killed) == min(KILLS, len(PHASES))
