@@ -14,6 +14,7 @@ from typing import Any
 
 from stoker.artifacts import every
 from stoker.storage.checkpoint_mirror import CheckpointMirror, pull_checkpoints
+from stoker.storage.needed import Needed
 from stoker.storage.root import Root, cache_dir, output_dir
 from stoker.storage.staging import Wanted, open_cache
 from stoker.storage.upload import stage_output
@@ -118,16 +119,7 @@ def _stage(staged: Mapping[str, Any]) -> str:
     if files := staged.get("files"):
         wanted = [Wanted(url=url, size=size, version=version) for url, size, version in files]
         return cache.stage(staged["url"], wanted, digest=staged["digest"])
-    splits = staged.get("splits")
-    return stage_output(
-        cache, staged["url"], staged["digest"], lambda path: is_needed(path, splits)
-    )
-
-
-def is_needed(path: str, splits: list[str] | None) -> bool:
-    """Whether a file of examples is of one of these splits, or of none."""
-    folders = [f"{start}Split-{split}/" for split in splits or () for start in ("", "columns/")]
-    return splits is None or "Split-" not in path or path.startswith(tuple(folders))
+    return stage_output(cache, staged["url"], staged["digest"], Needed(**staged["needed"]))
 
 
 def _replace(text: str, paths: Mapping[str, str]) -> str:

@@ -16,7 +16,6 @@ from typing import Any
 from stoker.any_python.layout import is_remote
 from stoker.artifacts import Artifact, ArtifactMap, Examples
 from stoker.dsl.component import BaseComponent, Node
-from stoker.launchers.visiting import is_needed
 from stoker.runner.console import Console
 from stoker.runner.inputs import is_sealed
 from stoker.runner.plan import StepPlan
@@ -26,6 +25,7 @@ from stoker.storage.checkpoint_mirror import (
     pull_checkpoints,
 )
 from stoker.storage.digests import Manifest
+from stoker.storage.needed import Needed
 from stoker.storage.places import (
     Object,
     PlaceError,
@@ -94,20 +94,16 @@ class Away:
         staged = type(artifact).from_dict(artifact.to_dict())
         if is_sealed(artifact):
             digest = artifact.get_string_custom_property("content_digest")
-            splits = None
-            if isinstance(artifact, Examples):
-                splits = node.needed_splits(dict(parameters))
+            needed = find_needed(node, artifact, parameters)
             if self.elsewhere:
-                staged.uri = self._cache.find_path(artifact.uri, digest)
+                staged.uri = self._cache.find_path(artifact.uri, needed.name_tree(digest))
                 self.inputs[staged.uri] = {
                     "url": artifact.uri,
                     "digest": digest,
-                    "splits": splits,
+                    "needed": needed.to_record(),
                 }
             else:
-                staged.uri = stage_output(
-                    self._cache, artifact.uri, digest, lambda path: is_needed(path, splits)
-                )
+                staged.uri = stage_output(self._cache, artifact.uri, digest, needed)
         else:
             staged.uri = self._stage_objects(artifact.uri, list_objects(artifact.uri))
         return staged
@@ -157,6 +153,14 @@ class Away:
             with contextlib.closing(mirror):
                 yield
         discard_checkpoints(url)
+
+
+def find_needed(node: BaseComponent, artifact: Artifact, parameters: Mapping[str, Any]) -> Needed:
+    """What is staged of an artifact: code of the user's own may open any file, and gets all."""
+    is_ours = node.executor_spec.class_path.startswith("stoker.")
+    if not (is_ours and isinstance(artifact, Examples)):
+        return Needed()
+    return node.find_needed(dict(parameters), artifact.splits)
 
 
 def _find_folder(url: str) -> str:
@@ -233,6 +237,9 @@ def find_numbers(root: Root, node: Node) -> Iterator[int]:
 
 def publish_there(root: Root, artifacts: Sequence[Artifact], manifests: Sequence[Manifest]) -> None:
     """Upload sealed outputs, their manifests last; the artifacts have their real URIs then."""
+    for artifact in artifacts:
+        if isinstance(artifact, Examples):
+            _remove_stale_columns(artifact.uri)
     paths = [artifact.uri for artifact in artifacts]
     uris = [root.find_place(path) for path in paths]
     uploaded = list(map(upload_output, paths, uris, manifests))
@@ -247,3 +254,15 @@ def publish_there(root: Root, artifacts: Sequence[Artifact], manifests: Sequence
             if isinstance(value, str):
                 artifact.custom_properties[name] = find_url(root.find_place(value))
         shutil.rmtree(output_dir(path), ignore_errors=True)
+
+
+def _remove_stale_columns(path: str) -> None:
+    """Publish no columns but those of the records beside them: some steps are given nothing else.
+
+    Who copies examples and edits them may have copied the columns too.
+    """
+    if os.path.isdir(os.path.join(path, "columns")):
+        from stoker.data.columns import list_stale_columns  # loads pyarrow
+
+        for stale in list_stale_columns(path):
+            os.unlink(stale)
