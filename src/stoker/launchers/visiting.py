@@ -83,8 +83,9 @@ class Visit:
         return self.task.member is None or self.task.member.role == "chief"
 
     def _follow_checkpoints(self) -> None:
+        assert self.task.away
         if folder := self.task.checkpoint_dir:
-            url = self.here.find_place(folder)
+            url = self.task.away["checkpoints"] or self.here.find_place(folder)
             pull_checkpoints(url, folder)
             if self.is_chief:
                 self.mirror = CheckpointMirror(folder, url)

@@ -22,7 +22,8 @@ from stoker.runner.plan import StepPlan
 from stoker.storage.checkpoint_mirror import (
     CheckpointMirror,
     discard_checkpoints,
-    pull_checkpoints,
+    go_on_from_newest,
+    name_machine,
 )
 from stoker.storage.digests import Manifest
 from stoker.storage.needed import Needed
@@ -59,6 +60,8 @@ class Away:
     """Whether steps run on machines that stage for themselves."""
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What such a machine is to stage, by the path that it would have here."""
+    checkpoints: str = ""
+    """Where copies of the present step's checkpoints are."""
 
     @property
     def _cache(self) -> StagingCache:
@@ -74,7 +77,8 @@ class Away:
         """What a machine has to know that shares no folder with this one."""
         if not (self.elsewhere and self.root.url):
             return None
-        return {"root": self.root.url, "root_dir": self.root.path, "inputs": self.inputs}
+        root = {"root": self.root.url, "root_dir": self.root.path}
+        return {**root, "inputs": self.inputs, "checkpoints": self.checkpoints}
 
     def stage_inputs(
         self, node: BaseComponent, inputs: ArtifactMap, parameters: Mapping[str, Any]
@@ -135,23 +139,27 @@ class Away:
     @contextlib.contextmanager
     def keep_checkpoints(self, folder: str, *, fresh: bool) -> Iterator[None]:
         """Inside, checkpoints in a folder are copied to the bucket; gone if the work ends well."""
-        url = self.root.find_place(folder)
+        url, machine = self.root.find_place(folder), name_machine(self.root)
         if fresh:
             discard_checkpoints(url)
-        elif num_files := pull_checkpoints(url, folder):
+        elif num_files := go_on_from_newest(url, machine, folder):
             self.console.step(f"{num_files} files of checkpoints were taken from {url}")
+        self.checkpoints = f"{url}/{machine}"
         if self.elsewhere:  # machines that work together shuffle alike
             from stoker.training.resume.checkpoints import draw_seed
 
             draw_seed(folder)
-        mirror = CheckpointMirror(folder, url)
+        mirror = CheckpointMirror(folder, self.checkpoints)
         mirror.copy_once()
-        if self.elsewhere:  # each node copies its own
-            mirror.close()
-            yield
-        else:
-            with contextlib.closing(mirror):
+        try:
+            if self.elsewhere:  # each node copies its own
+                mirror.close()
                 yield
+            else:
+                with contextlib.closing(mirror):
+                    yield
+        finally:
+            self.checkpoints = ""
         discard_checkpoints(url)
 
 

@@ -7,7 +7,7 @@ import glob
 import os
 from collections.abc import Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from stoker.any_python.url_files import (
     as_url,
     attempt,
     connect,
+    find_time,
     split_url,
 )
 
@@ -41,6 +42,8 @@ class Object:
     size: int
     version: str
     """What is another one as soon as the content is: an ETag, or whatever the place has."""
+    written: float = field(default=0.0, compare=False)
+    """When, by the clock of the place."""
 
 
 __all__ = [
@@ -213,7 +216,12 @@ def remove(url: str) -> None:
 def _describe(url: str, info: dict[str, Any]) -> Object:
     found = next((info[name] for name in _VERSIONS if info.get(name)), "")
     version = found.timestamp() if isinstance(found, datetime) else found
-    return Object(url=url, size=int(info.get("size") or 0), version=str(version).strip('"'))
+    return Object(
+        url=url,
+        size=int(info.get("size") or 0),
+        version=str(version).strip('"'),
+        written=find_time(info),
+    )
 
 
 def _make_folder(url: str, files: Any, path: str) -> None:

@@ -18,6 +18,7 @@ uploaded when they are published.
     manifests/<node>/<key>/<execution id>.json
     sources/<digest>                    the code of steps, as it was when they ran
     digests.json                        of files that no step made
+    machine                             a name for this one, of a root in a bucket
     pushes/<digest of folder>/last      the last version that was pushed to a served folder
 """
 
