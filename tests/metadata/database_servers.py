@@ -161,6 +161,15 @@ class DatabaseServer:
         while self._is_left() and time.monotonic() < deadline:
             time.sleep(0.05)
 
+    def send_signal(self, number: int) -> None:
+        """Signal it and its children: SIGSTOP lets it hang with all sockets open."""
+        assert self.process
+        pid = str(self.process.pid)
+        found = subprocess.run(["pgrep", "-P", pid], stdout=subprocess.PIPE, text=True)
+        for one in [pid, *found.stdout.split()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(one), number)
+
     def _is_left(self) -> bool:
         found = subprocess.run(["pgrep", "-f", self.folder], stdout=subprocess.PIPE, text=True)
         return bool(found.stdout.strip())
