@@ -66,6 +66,8 @@ class DatabaseServer:
     kind: str
     port: int = field(default_factory=find_port)
     folder: str = ""
+    options: tuple[str, ...] = ()
+    """What else its program is told."""
     process: "subprocess.Popen[bytes] | None" = None
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
@@ -132,7 +134,10 @@ class DatabaseServer:
             command += ["--innodb-log-file-size=8M"]
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                [*self._as_account(), *command], stdout=log, stderr=log, cwd=self.folder
+                [*self._as_account(), *command, *self.options],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
             )
         deadline = time.monotonic() + 60
         while True:
