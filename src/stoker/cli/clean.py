@@ -108,7 +108,7 @@ def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
     for path in sorted(glob.glob(os.path.join(below, "checkpoints", "*", "*"))):
         if not is_dir_held(path.removesuffix(".lock")):
             yield from _if_there(path, _UNENDED)
-    if root.url:
+    if root.url and os.path.exists(root.machine_file):
         yield from _left_copies(root)
 
 

@@ -27,11 +27,10 @@ _LOCK = ".lock"
 
 def name_machine(root: Root) -> str:
     """A name for this machine's copies below a root in a bucket, which no other machine has."""
-    path = os.path.join(root.own_dir, "machine")
-    if not os.path.exists(path):
-        with write_whole(path) as file:
+    if not os.path.exists(root.machine_file):
+        with write_whole(root.machine_file) as file:
             file.write(secrets.token_hex(8).encode())
-    with open(path, encoding="ascii") as kept:
+    with open(root.machine_file, encoding="ascii") as kept:
         return kept.read()
 
 

@@ -99,6 +99,11 @@ class Root:
         """The digests of files that no step made."""
         return os.path.join(self.own_dir, "digests.json")
 
+    @property
+    def machine_file(self) -> str:
+        """The name that this machine has among those that share a root in a bucket."""
+        return os.path.join(self.own_dir, "machine")
+
     def last_push_file(self, base_directory: str) -> str:
         """The last version that was pushed to a served folder."""
         place = base_directory if is_remote(base_directory) else os.path.realpath(base_directory)
