@@ -25,6 +25,7 @@ from bucket_server import (  # type: ignore[import-not-found]  # noqa: E402
 
 EXAMPLES = REPOSITORY / "benchmarks" / "bucket_examples.py"
 NUM_FILES, FILE_BYTES = 16, 64 << 20
+HEADER = "everything in a bucket            seconds  CPU s   GET  LIST  HEAD   PUT  MB down  MB up"
 
 
 def main() -> None:
@@ -76,22 +77,24 @@ def measure_examples(server: Server) -> None:
 
         s3fs.S3FileSystem().mkdir("examples")
         run(proxy, folder, "fill", "s3://examples")
-        print("\neverything in a bucket            seconds  GET  LIST  HEAD  PUT   MB down  MB up")
+        print(f"\n{HEADER}")
         for example, names in (
             ("penguin", ("first run", "second run")),
             ("taxi_blessed", ("first run", "with a baseline", "all cached")),
         ):
             for name in names:
                 proxy.reset()
-                seconds = run(proxy, folder, example, "s3://examples", f"{folder}/{example}.db")
+                took = run(proxy, folder, example, "s3://examples", f"{folder}/{example}.db")
                 counts = proxy.requests
                 kinds = "".join(f"{counts[kind]:6}" for kind in ("GET", "LIST", "HEAD", "PUT"))
                 down, up = proxy.num_bytes_down / 1e6, proxy.num_bytes_up / 1e6
-                print(f"{example + ', ' + name:32} {seconds:8.2f}{kinds}{down:10.2f}{up:7.2f}")
+                seconds, cpu = took
+                times = f"{seconds:8.2f}{cpu:7.2f}"
+                print(f"{example + ', ' + name:33}{times}{kinds}{down:9.2f}{up:7.2f}")
 
 
-def run(proxy: Proxy, folder: str, *words: str) -> float:
-    """Run an example; gives how long it took from its pipeline's declaration on."""
+def run(proxy: Proxy, folder: str, *words: str) -> tuple[float, float]:
+    """Run an example; gives how long it took from its pipeline's declaration on, and its CPU."""
     done = subprocess.run(
         [sys.executable, str(EXAMPLES), *words],
         env=variables_for(proxy, f"{folder}/cache"),
@@ -99,8 +102,8 @@ def run(proxy: Proxy, folder: str, *words: str) -> float:
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    told = [line for line in done.stdout.splitlines() if line.startswith("took ")]
-    return float(told[0].split()[1]) if told else 0.0
+    told = [line.split() for line in done.stdout.splitlines() if line.startswith("took ")]
+    return (float(told[0][1]), float(told[0][4])) if told else (0.0, 0.0)
 
 
 if __name__ == "__main__":

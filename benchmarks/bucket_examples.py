@@ -35,7 +35,8 @@ def main() -> None:
     began = time.perf_counter()
     pipeline = make(arguments.example, arguments.url, arguments.store)
     tfx.orchestration.LocalDagRunner().run(pipeline)
-    print(f"took {time.perf_counter() - began:.2f} s", flush=True)
+    took, cpu = time.perf_counter() - began, time.process_time()
+    print(f"took {took:.2f} s, and {cpu:.2f} CPU s with all imports", flush=True)
 
 
 def fill(url: str) -> None:

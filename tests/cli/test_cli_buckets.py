@@ -11,6 +11,9 @@ from stoker.launchers.in_process import InProcess
 from stoker.metadata.config import sqlite_metadata_connection_config
 from stoker.runner import LocalDagRunner
 from stoker.storage import upload
+from stoker.storage.checkpoint_mirror import name_machine
+from stoker.storage.locks import hold_dir
+from stoker.storage.root import Root
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +59,27 @@ def test_what_was_uploaded_and_not_published_is_cleaned_and_nothing_else(
     assert stoker("clean", "--store", "m.db").code == 0
     assert set(files.find("/b/root")) == published
     assert "2 artifacts are as they were published" in stoker("verify", "--store", "m.db").out
+
+
+def test_copies_of_checkpoints_are_cleaned_by_the_machine_that_made_them(stoker, files):
+    run_notes()
+    published = set(files.find("/b/root"))
+    root = Root.at(URL)
+    own, held = (root.checkpoint_dir("Trainer", digest) for digest in ("1", "2"))
+    machine = name_machine(root)
+    for folder in (own, held):
+        for name in (machine, "another"):
+            files.pipe_file(f"{root.find_place(folder)}/{name}/fit/00000001.npz", b"saved")
+
+    with hold_dir(held, f"{held}-otherwise"):
+        assert stoker("clean", "--store", "m.db").code == 0
+
+    left = {name.partition("checkpoints/")[2] for name in set(files.find("/b/root")) - published}
+    assert left == {
+        "Trainer/1/another/fit/00000001.npz",
+        "Trainer/2/another/fit/00000001.npz",
+        f"Trainer/2/{machine}/fit/00000001.npz",
+    }
 
 
 def test_damage_in_a_bucket_is_told(stoker, files):

@@ -13,13 +13,15 @@ from stoker.metadata.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "storage"))
 
-from bucket_server import serve, variables_for
+from bucket_server import Proxy, serve, variables_for
 
 pytestmark = pytest.mark.envs
 
 PROGRAM = Path(__file__).parents[2] / "benchmarks" / "bucket_examples.py"
 SAME = ("examples", "statistics", "schema", "anomalies", "transformed_examples")
 """The outputs that are the same, byte for byte, whenever the same data is read."""
+MOST_REQUESTS = {"penguin": 15, "taxi_blessed": 35}
+"""Of a run in which all is cached: one listing for each artifact, and few besides."""
 
 
 def run(variables, *words):
@@ -52,8 +54,8 @@ def test_an_example_in_a_bucket_is_as_in_a_folder(tmp_path, example, num_runs):
     here = tmp_path / "here"
     run(os.environ, "fill", here)
     run(os.environ, example, here, tmp_path / "here.db")
-    with serve() as server:
-        variables = variables_for(server, str(tmp_path / "cache"))
+    with serve() as server, Proxy(server.port) as proxy:
+        variables = variables_for(proxy, str(tmp_path / "cache"))
         options = {"key": "testing", "secret": "testing", "skip_instance_cache": True}
         endpoint = variables["AWS_ENDPOINT_URL"]
         s3fs.S3FileSystem(endpoint_url=endpoint, **options).mkdir("examples")
@@ -61,8 +63,13 @@ def test_an_example_in_a_bucket_is_as_in_a_folder(tmp_path, example, num_runs):
         run(variables, example, "s3://examples", tmp_path / "there.db")
         assert read_results(tmp_path / "there.db") == read_results(tmp_path / "here.db")
         for _ in range(num_runs - 1):  # an Evaluator that finds its first baseline runs again
+            proxy.reset()
             last = run(variables, example, "s3://examples", tmp_path / "there.db")
     assert [
         line for line in last.splitlines() if " done in " in line and "resolver" not in line
     ] == []
-    print(last.splitlines()[-1])
+    print(f"{example}, all cached: {last.splitlines()[-1]}; {dict(proxy.requests)}")
+    assert {*proxy.requests} == {"LIST"}
+    assert proxy.requests["LIST"] <= MOST_REQUESTS[example]
+    cpu_seconds = float(last.splitlines()[-1].split()[4])
+    assert cpu_seconds < 3

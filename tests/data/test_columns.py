@@ -21,7 +21,13 @@ from stoker.data.column_file import (
     TooLargeForColumns,
     columns_path,
 )
-from stoker.data.columns import num_examples, read_batches, read_columns
+from stoker.data.columns import (
+    find_shards,
+    list_stale_columns,
+    num_examples,
+    read_batches,
+    read_columns,
+)
 from stoker.data.encode import encode
 from stoker.data.tfrecord import write_records
 from stoker.errors import BadData
@@ -291,3 +297,20 @@ def test_rows_that_are_too_large_are_read_without_columns(tmp_path, monkeypatch,
     assert found["id"].to_pylist() == [[i] for i in range(500)]
     assert cached(tmp_path / "cache") == []
     assert capsys.readouterr() == ("", "")
+
+
+def test_columns_alone_are_read_where_their_split_is_not_here(shard, tmp_path):
+    folder = os.path.dirname(shard)
+    assert find_shards(folder) == [shard]
+    shutil.rmtree(folder)
+    assert find_shards(folder) == [shard]
+    assert pa.Table.from_batches(read_batches(find_shards(folder))).num_rows == 20
+
+
+def test_columns_of_other_records_are_stale(shard, tmp_path):
+    assert list_stale_columns(str(tmp_path)) == []
+    data = Path(shard).read_bytes()
+    Path(shard).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert list_stale_columns(str(tmp_path)) == [columns_path(shard)]
+    os.unlink(shard)
+    assert list_stale_columns(str(tmp_path)) == [columns_path(shard)]

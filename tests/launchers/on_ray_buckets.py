@@ -147,7 +147,7 @@ def test_training_resumes_on_another_node_from_the_checkpoint_in_the_bucket(clus
     killed = []
 
     def kill_in_time():
-        while not files.glob("team/root/.stoker/checkpoints/Trainer/*/*/*.npz"):
+        while not files.glob("team/root/.stoker/checkpoints/Trainer/**/*.npz"):
             time.sleep(0.3)
         while len(steps_of(notes, "chief")) < 40:
             time.sleep(0.05)

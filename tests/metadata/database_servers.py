@@ -66,6 +66,8 @@ class DatabaseServer:
     kind: str
     port: int = field(default_factory=find_port)
     folder: str = ""
+    options: tuple[str, ...] = ()
+    """What else its program is told."""
     process: "subprocess.Popen[bytes] | None" = None
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
@@ -132,7 +134,10 @@ class DatabaseServer:
             command += ["--innodb-log-file-size=8M"]
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                [*self._as_account(), *command], stdout=log, stderr=log, cwd=self.folder
+                [*self._as_account(), *command, *self.options],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
             )
         deadline = time.monotonic() + 60
         while True:
@@ -160,6 +165,15 @@ class DatabaseServer:
         deadline = time.monotonic() + 20
         while self._is_left() and time.monotonic() < deadline:
             time.sleep(0.05)
+
+    def send_signal(self, number: int) -> None:
+        """Signal it and its children: SIGSTOP lets it hang with all sockets open."""
+        assert self.process
+        pid = str(self.process.pid)
+        found = subprocess.run(["pgrep", "-P", pid], stdout=subprocess.PIPE, text=True)
+        for one in [pid, *found.stdout.split()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(one), number)
 
     def _is_left(self) -> bool:
         found = subprocess.run(["pgrep", "-f", self.folder], stdout=subprocess.PIPE, text=True)

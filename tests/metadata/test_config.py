@@ -75,6 +75,8 @@ def test_a_server_is_told_in_the_words_of_ml_metadata() -> None:
     config.mysql.ssl_options.verify_server_cert = True
     wanted = "mysql://ana:p%40ss@db:3307/tfx?ssl_ca=%2Fca.pem&ssl_check_hostname=true"
     assert as_store_config(config).url == wanted
+    config.mysql.ssl_options.verify_server_cert = False
+    assert as_store_config(config).url == wanted.replace("=true", "=false")
 
     said = config.postgresql
     said.host, said.port, said.user, said.dbname = "db", "5433", "ana", "tfx"

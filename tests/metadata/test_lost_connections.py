@@ -2,12 +2,15 @@
 """A connection is cut while a transaction goes on: it takes effect once, whatever was lost."""
 
 import random
+import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
 from cutting_proxy import CuttingProxy
 from database_servers import DatabaseServer, one_soon
 from small_pipeline import begin, make_examples, run
+from sqlalchemy import Connection
 
 from stoker.artifacts import Examples, Model, State
 from stoker.errors import StoreError
@@ -124,3 +127,23 @@ def test_who_opens_a_store_that_is_not_there_is_told_at_once(server: DatabaseSer
         Database(StoreConfig(server.url("stoker_none", password="wrong-one")))
     with pytest.raises(StoreError, match="CREATE DATABASE"):
         Database(StoreConfig(server.url("stoker_none")))
+
+
+@pytest.mark.parametrize("server", ["postgresql"], indirect=True)
+def test_a_connection_without_an_answer_is_given_up_and_another_one_is_made(
+    server: DatabaseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stoker.metadata import postgres_connection
+
+    monkeypatch.setattr(postgres_connection, "ANSWER_SECONDS", 1)
+    with Store(server.share_database()) as store:
+        before = store.ask(_ask_session)
+        server.send_signal(signal.SIGSTOP)
+        waking = threading.Timer(3, server.send_signal, [signal.SIGCONT])
+        waking.start()
+        assert store.ask(_ask_session) != before
+        waking.join()
+
+
+def _ask_session(connection: Connection) -> int:
+    return int(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one())

@@ -11,6 +11,7 @@ from tfx.orchestration.metadata import Metadata
 from tfx.orchestration.portable.mlmd import execution_lib
 
 from stoker.metadata import sqlite_metadata_connection_config
+from stoker.metadata.config import as_store_config
 from stoker.metadata.store import Store
 from stoker.notebook.context import InteractiveContext
 
@@ -69,6 +70,28 @@ def test_a_type_is_shown_as_was_registered(tmp_path, capsys):
 
 def test_a_type_that_is_not_known_has_no_visualization():
     assert visualizations.get_registry().get_visualization("Unheard") is None
+
+
+def test_a_context_uses_the_store_that_the_environment_names(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("STOKER_STORE", str(tmp_path / "team.db"))
+    root = str(tmp_path / "root")
+    context = InteractiveContext(pipeline_root=root)
+    assert context.metadata_connection_config.sqlite.filename_uri == str(tmp_path / "team.db")
+    declared = metadata_store_pb2.ConnectionConfig()
+    declared.sqlite.filename_uri = str(tmp_path / "mine.db")
+    capsys.readouterr()
+    context = InteractiveContext(pipeline_root=root, metadata_connection_config=declared)
+    assert context.metadata_connection_config.sqlite.filename_uri == str(tmp_path / "team.db")
+    assert f"Records go to {tmp_path}/team.db, as STOKER_STORE says." in capsys.readouterr().out
+
+    monkeypatch.setenv("STOKER_STORE", "postgresql://ana:hidden@db.example/stoker")
+    config = InteractiveContext(pipeline_root=root).metadata_connection_config
+    assert as_store_config(config).url == "postgresql://ana:hidden@db.example/stoker"
+    assert "hidden" not in repr(config)
+
+
+def test_the_root_of_a_context_may_be_a_bucket():
+    assert InteractiveContext(pipeline_root="s3://b/root").pipeline_root == "s3://b/root"
 
 
 @pytest.mark.parametrize("given", [None, metadata_store_pb2.ConnectionConfig()])

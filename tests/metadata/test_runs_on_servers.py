@@ -101,6 +101,31 @@ def test_a_server_that_is_killed_while_a_model_trains_costs_nothing(
     require_one_good_run(server_config)
 
 
+@one_soon
+def test_a_server_that_hangs_is_told_of_and_waited_for(
+    server: DatabaseServer, server_config: StoreConfig, start: Start
+) -> None:
+    run = start(1)
+    wait_for_training(server_config)
+    server.send_signal(signal.SIGSTOP)
+    try:
+        assert run.stdout
+        said, began = "", time.monotonic()
+        while "does not answer; waiting…" not in said:
+            line = run.stdout.readline()
+            assert line, said
+            said += line
+        print(f"told after {time.monotonic() - began:.1f} s")
+        assert time.monotonic() - began < 30  # the training, ten seconds, and a slow machine
+        assert run.poll() is None
+    finally:
+        server.send_signal(signal.SIGCONT)
+    rest, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, said + rest
+    assert "answers again" in rest
+    require_one_good_run(server_config)
+
+
 @pytest.mark.envs
 def test_a_run_elsewhere_is_seen_to_live_and_to_die(
     server_config: StoreConfig, start: Start, tmp_path: Path

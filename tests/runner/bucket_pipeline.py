@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small pipeline with everything in a bucket, as a program: no step needs TensorFlow.
 
-python bucket_pipeline.py URL STORE [--in-process]
+python bucket_pipeline.py URL STORE [TIMES] [--in-process]
 """
 
+import hashlib
 import sys
 
 from tfx import v1 as tfx
@@ -19,9 +20,11 @@ def Shout(
 ) -> tfx.dsl.components.OutputDict(length=int):
     """Writes as users' components do, with fileio, below the URI that it is given."""
     names = sorted(fileio.listdir(statistics.uri))
+    with fileio.open(statistics.uri + "/Split-train/FeatureStats.pb", "rb") as file:
+        seen = hashlib.sha256(file.read()).hexdigest()
     fileio.makedirs(text.uri + "/deep/empty")
     with fileio.open(text.uri + "/deep/names.txt", "w") as file:
-        file.write("\n".join(names))
+        file.write("\n".join([*names, seen]))
     with fileio.open(text.uri + "/big.bin", "wb") as file:
         file.write(b"x" * 300_000)
     return {"length": len(names)}
@@ -31,12 +34,13 @@ def Shout(
 def Measure(
     text: tfx.dsl.components.InputArtifact[tfx.types.standard_artifacts.Model],
     length: int,
+    times: tfx.dsl.components.Parameter[int] = 1,
 ) -> tfx.dsl.components.OutputDict(total=int):
     with fileio.open(text.uri + "/deep/names.txt") as file:
-        return {"total": length + len(file.read().split())}
+        return {"total": times * length + len(file.read().split())}
 
 
-def create_pipeline(url: str, store: str, *, root: str = "") -> tfx.dsl.Pipeline:
+def create_pipeline(url: str, store: str, times: int = 1, *, root: str = "") -> tfx.dsl.Pipeline:
     example_gen = tfx.components.CsvExampleGen(input_base=f"{url}/data")
     statistics_gen = tfx.components.StatisticsGen(examples=example_gen.outputs["examples"])
     schema = tfx.dsl.Importer(
@@ -46,7 +50,7 @@ def create_pipeline(url: str, store: str, *, root: str = "") -> tfx.dsl.Pipeline
         statistics=statistics_gen.outputs["statistics"], schema=schema.outputs["result"]
     )
     shout = Shout(statistics=statistics_gen.outputs["statistics"])
-    measure = Measure(text=shout.outputs["text"], length=shout.outputs["length"])
+    measure = Measure(text=shout.outputs["text"], length=shout.outputs["length"], times=times)
     pusher = tfx.components.Pusher(
         model=shout.outputs["text"],
         push_destination=tfx.proto.PushDestination(
@@ -64,6 +68,11 @@ def create_pipeline(url: str, store: str, *, root: str = "") -> tfx.dsl.Pipeline
     )
 
 
+def main(words: list[str]) -> None:
+    launcher = InProcess() if "--in-process" in words else None
+    url, store, *times = [word for word in words if not word.startswith("--")]
+    tfx.orchestration.LocalDagRunner(launcher).run(create_pipeline(url, store, *map(int, times)))
+
+
 if __name__ == "__main__":
-    launcher = InProcess() if "--in-process" in sys.argv else None
-    tfx.orchestration.LocalDagRunner(launcher).run(create_pipeline(*sys.argv[1:3]))
+    main(sys.argv[1:])

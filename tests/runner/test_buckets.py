@@ -63,8 +63,9 @@ def bucket(files, tmp_path):
 
 @pytest.fixture
 def run(bucket, tmp_path):
-    def run_once(**places):
-        LocalDagRunner().run(create_pipeline(bucket, str(tmp_path / "m.db"), **places))
+    def run_once(force=(), **places):
+        pipeline = create_pipeline(bucket, str(tmp_path / "m.db"), **places)
+        LocalDagRunner().run(pipeline, force=force)
         return look(tmp_path)
 
     return run_once
@@ -157,6 +158,24 @@ def test_what_is_gone_from_the_cache_is_staged_again_and_only_that(
     assert again["ExampleValidator"] == "COMPLETE"
     read = [path for kind, path in proxy.log if kind == "GET"]
     assert all("/StatisticsGen/" in path or "/schema" in path for path in read), read
+
+
+def test_a_step_is_given_what_it_reads_and_columns_alone_give_the_same_statistics(
+    run, proxy, files, bucket, tmp_path
+):
+    before = run()
+    examples = files.find(f"{bucket}/root/CsvExampleGen/examples", detail=True)
+    shutil.rmtree(tmp_path / "cache")
+    proxy.reset()
+
+    after = run(force=["StatisticsGen"])
+
+    assert digests(after) == digests(before)
+    read = [path[1:] for kind, path in proxy.log if kind == "GET" and "/CsvExampleGen/" in path]
+    objects = [path for path in read if path in examples]
+    assert sorted(objects) == [path for path in examples if "/columns/" in path]
+    columns, every = (sum(examples[path]["size"] for path in many) for many in (objects, examples))
+    print(f"StatisticsGen is given {columns:,} of {every:,} bytes of examples")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -28,7 +29,12 @@ sys.stdin.read()
 """
 
 Fault = Callable[[int, str, str], str]
-"""Says by a request's number, method and path what happens to it: "", "drop", or a status."""
+"""Says by a request's number, method and path what happens to it: "", "drop", or a status.
+
+With "half", half of an answer is sent and the connection closed; with "stall", the other half comes
+a moment later.
+"""
+STALL_SECONDS = 0.15
 
 
 @dataclass(frozen=True)
@@ -136,15 +142,23 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     owner: Proxy
 
+    def handle(self) -> None:
+        with contextlib.suppress(ConnectionError):  # who asks was killed
+            super().handle()
+
     def do(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        what = self.owner.note(self.command, self.path, len(body))
+        length = int(self.headers.get("Content-Length") or 0)
+        what = self.owner.note(self.command, self.path, length)
+        body = self.rfile.read(length)
+        if len(body) < length:  # who sends it was killed: a bucket takes no part of an object
+            self.close_connection = True
+            return
         if what == "drop":
             self.close_connection = True
             self.connection.close()
             return
-        if what == "half":
-            self._answer(half=True, body=body)
+        if what in ("half", "stall"):
+            self._answer(half=what, body=body)
             return
         if what:
             self.send_response(int(what))
@@ -156,9 +170,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(data)
             return
-        self._answer(half=False, body=body)
+        self._answer(half="", body=body)
 
-    def _answer(self, *, half: bool, body: bytes) -> None:
+    def _answer(self, *, half: str, body: bytes) -> None:
         upstream = http.client.HTTPConnection("127.0.0.1", self.owner.server_port, timeout=60)
         try:
             headers = {k: v for k, v in self.headers.items() if k.lower() != "expect"}
@@ -173,9 +187,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(length or 0))
             self.end_headers()
             self.wfile.write(data[: len(data) // 2] if half else data)
+            if half == "stall":
+                self.wfile.flush()
+                time.sleep(STALL_SECONDS)
+                self.wfile.write(data[len(data) // 2 :])
             with self.owner._lock:
                 self.owner.num_bytes_down += len(data)
-            if half:
+            if half == "half":
                 self.close_connection = True
                 self.connection.close()
         finally:

@@ -9,9 +9,12 @@ import pytest
 from stoker.storage.checkpoint_mirror import (
     CheckpointMirror,
     discard_checkpoints,
+    go_on_from_newest,
+    name_machine,
     pull_checkpoints,
 )
 from stoker.storage.digests import seal
+from stoker.storage.needed import Needed
 from stoker.storage.places import PlaceError, list_objects
 from stoker.storage.root import Root
 from stoker.storage.served_bucket import digest_version, list_versions, push_to_bucket
@@ -59,12 +62,14 @@ def test_what_was_published_is_staged_as_it_was(bucket, output, tmp_path):
     assert find_problems_there(URI, digest) == []
 
 
-def test_a_part_can_be_staged_alone(bucket, output, tmp_path):
+def test_a_split_can_be_staged_alone(bucket, output, tmp_path, write):
+    write("root/Trainer/model/3/Split-train/x", "many rows")
+    write("root/Trainer/model/3/Split-eval/x", "few")
     digest = publish(output)
     cache = StagingCache(folder=str(tmp_path / "cache"))
-    path = stage_output(cache, URI, digest, lambda name: name == "two")
-    assert sorted(os.listdir(path)) == ["empty", "two"]
-    assert cache.num_downloaded == 2
+    path = stage_output(cache, URI, digest, Needed(splits=["eval"]))
+    assert sorted(os.listdir(path)) == ["Split-eval", "deep", "empty", "two"]
+    assert cache.num_downloaded == len("few") + 3
 
 
 def test_files_without_a_manifest_are_no_artifact(bucket, output, tmp_path):
@@ -165,7 +170,44 @@ def test_checkpoints_are_copied_replaced_and_taken_by_another_machine(bucket, tm
 
     assert pull_checkpoints(url, str(there)) == 2
     assert pull_checkpoints(url, str(there)) == 0
-    found = sorted(str(path.relative_to(there)) for path in there.rglob("*") if path.is_file())
-    assert found == ["fit-1/00000003.npz", "seed"]
+    assert list_files(there) == ["fit-1/00000003.npz", "seed"]
     discard_checkpoints(url)
     assert not list_objects(url)
+
+
+def list_files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_two_machines_at_the_same_work_do_not_touch_each_others_checkpoints(
+    bucket, tmp_path, write
+):
+    url = "memory://b/root/.stoker/checkpoints/T/1"
+    first, second = (name_machine(Root(str(tmp_path / one), url)) for one in ("m-1", "m-2"))
+    assert first == name_machine(Root(str(tmp_path / "m-1"), url)) != second
+    write("a/fit/00000001.npz", "of the first")
+    write("a/seed", "7")
+    mirror = CheckpointMirror(str(tmp_path / "a"), f"{url}/{first}")
+    mirror.copy_once()
+
+    assert go_on_from_newest(url, second, str(tmp_path / "b")) == 2
+    write("b/fit/00000002.npz", "of the second")
+    other = CheckpointMirror(str(tmp_path / "b"), f"{url}/{second}")
+    other.copy_once()
+    write("a/fit/00000002.npz", "of the first too")
+    mirror.copy_once()
+    assert bucket.cat_file(f"/b/root/.stoker/checkpoints/T/1/{first}/fit/00000002.npz") == (
+        b"of the first too"
+    )
+    assert bucket.cat_file(f"/b/root/.stoker/checkpoints/T/1/{second}/fit/00000002.npz") == (
+        b"of the second"
+    )
+
+    other.close()
+    discard_checkpoints(url)  # the second has ended
+    write("a/fit/00000003.npz", "later")
+    mirror.close()
+    write("c/fit/00000000.npz", "of long ago")
+    assert go_on_from_newest(url, "third", str(tmp_path / "c")) == 4
+    assert list_files(tmp_path / "c") == list_files(tmp_path / "a")
+    assert (tmp_path / "c" / "seed").read_text() == "7"

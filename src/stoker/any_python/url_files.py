@@ -136,11 +136,12 @@ class UrlStat:
         self.is_directory = info["type"] == "directory"
         self.length = self.st_size = int(info.get("size") or 0)
         self.st_mode = _stat.S_IFDIR if self.is_directory else _stat.S_IFREG
-        self.mtime_nsec = self.st_mtime_ns = int(_find_time(info) * 1e9)
+        self.mtime_nsec = self.st_mtime_ns = int(find_time(info) * 1e9)
         self.st_mtime = self.st_mtime_ns / 1e9
 
 
-def _find_time(info: dict[str, Any]) -> float:
+def find_time(info: dict[str, Any]) -> float:
+    """When an object was written, by the clock of its server; 0 if nothing tells."""
     found: Any
     for name in ("LastModified", "mtime", "updated", "last_modified", "created"):
         found = info.get(name)

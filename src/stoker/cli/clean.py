@@ -24,6 +24,7 @@ from stoker.storage.scratch import find_abandoned
 from stoker.views.table import Table, readable_path, readable_size
 
 # A run that is just starting has made its lock file, and holds it a moment later.
+_UNENDED = "checkpoints of work that did not end"
 _STARTING_SECONDS = 60
 _REMOVED_WHOLE = ("checkpoints", "tmp")
 """Folders whose drafts go with what they are in."""
@@ -106,7 +107,22 @@ def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
             yield from _if_there(path, "lock of a run that was killed")
     for path in sorted(glob.glob(os.path.join(below, "checkpoints", "*", "*"))):
         if not is_dir_held(path.removesuffix(".lock")):
-            yield from _if_there(path, "checkpoints of work that did not end")
+            yield from _if_there(path, _UNENDED)
+    if root.url and os.path.exists(root.machine_file):
+        yield from _left_copies(root)
+
+
+def _left_copies(root: Root) -> Iterator[Leftover]:
+    """This machine's copies of checkpoints; of other machines nobody here knows what they do."""
+    from stoker.storage.checkpoint_mirror import name_machine
+    from stoker.storage.places import list_objects
+
+    machine = name_machine(root)
+    below = root.find_place(os.path.join(root.own_dir, "checkpoints"))
+    own = [one.url for one in list_objects(below) if f"/{machine}/" in one.url]
+    for folder in sorted({url.partition(f"/{machine}/")[0] for url in own}):
+        if not is_dir_held(root.find_path(folder)):
+            yield from _if_in_bucket(f"{folder}/{machine}", _UNENDED)
 
 
 def _left_drafts(root: Root) -> Iterator[Leftover]:

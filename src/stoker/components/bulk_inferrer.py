@@ -32,6 +32,7 @@ from stoker.artifacts import (
 from stoker.data.input_files import matching_files
 from stoker.dsl.proto import bulk_inferrer_pb2
 from stoker.models.blessing import is_blessed
+from stoker.storage.needed import Needed
 
 if TYPE_CHECKING:
     from stoker.models.serving_model import ServingModel
@@ -102,9 +103,10 @@ class BulkInferrer(dsl.BaseComponent):
         del spec.outputs[unused]
         super().__init__(spec, instance_name=instance_name)
 
-    def needed_splits(self, parameters: dict[str, Any]) -> list[str] | None:
-        """Those that are asked for; all by default."""
-        return list(_read_data_spec(parameters).example_splits) or None
+    def find_needed(self, parameters: dict[str, Any], splits: Sequence[str]) -> Needed:
+        """The records of the splits that are asked for; of all by default."""
+        asked = list(_read_data_spec(parameters).example_splits)
+        return Needed(splits=asked or splits, form="records")
 
 
 class Executor(dsl.BaseExecutor):

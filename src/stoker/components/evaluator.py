@@ -36,6 +36,7 @@ from stoker.evaluation.config import (
 )
 from stoker.evaluation.model_types import check_model_types, is_eval_saved_model
 from stoker.models.blessing import bless_model
+from stoker.storage.needed import Needed
 
 _ENGINES = ("stoker", "tfma")
 _CUSTOM = ("custom_eval_shared_model", "custom_extractors")
@@ -141,9 +142,9 @@ class Evaluator(dsl.BaseComponent):
             return dsl.UserCode(module_file=module_file, module=module)
         return super().user_code(parameters)
 
-    def needed_splits(self, parameters: dict[str, Any]) -> list[str]:
-        """Those that are evaluated."""
-        return _list_splits(parameters)
+    def find_needed(self, parameters: dict[str, Any], splits: Sequence[str]) -> Needed:  # noqa: ARG002
+        """The splits that are evaluated: records for the model, and columns for the metrics."""
+        return Needed(splits=_list_splits(parameters))
 
     def check_features(
         self, parameters: dict[str, Any], known: Mapping[str, str]

@@ -7,6 +7,7 @@ blessing: <uri>/INFRA_BLESSED or <uri>/INFRA_NOT_BLESSED    an empty file
 
 import itertools
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
@@ -18,6 +19,7 @@ from stoker.data.input_files import matching_files
 from stoker.dsl.proto import infra_validator_pb2
 from stoker.models.blessing import give_verdict
 from stoker.storage.files import copy_tree
+from stoker.storage.needed import Needed
 
 if TYPE_CHECKING:
     from stoker.models.model_servers import Request
@@ -85,6 +87,13 @@ class InfraValidator(dsl.BaseComponent):
         if request_spec is not None and examples is None:
             raise ValueError("InfraValidator(request_spec=…) needs examples to make requests of.")
         super().__init__(InfraValidatorSpec.from_arguments(locals()), instance_name=instance_name)
+
+    def find_needed(self, parameters: dict[str, Any], splits: Sequence[str]) -> Needed:
+        """The records of the one split that requests are made of; none without requests."""
+        wanted = parameters.get("request_spec")
+        asked = dsl.parse_message(wanted, infra_validator_pb2.RequestSpec())
+        chosen = [asked.split_name] if asked.split_name else splits[:1]
+        return Needed(splits=chosen if wanted else [], form="records")
 
 
 class Executor(dsl.BaseExecutor):

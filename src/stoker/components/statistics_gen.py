@@ -4,7 +4,7 @@
 import itertools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
@@ -12,6 +12,7 @@ from stoker.any_python.layout import only_file
 from stoker.any_python.progress import report_batches
 from stoker.artifacts import Examples, ExampleStatistics, Schema
 from stoker.stand_ins.tfdv.stats_options import StatsOptions
+from stoker.storage.needed import Needed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +71,15 @@ class StatisticsGen(dsl.BaseComponent):
         )
         super().__init__(spec, instance_name=instance_name)
 
+    def find_needed(self, parameters: dict[str, Any], splits: Sequence[str]) -> Needed:
+        """The columns of the splits that are counted."""
+        return Needed(splits=_leave_out(splits, parameters), form="columns")
+
+
+def _leave_out(splits: Sequence[str], parameters: Mapping[str, Any]) -> list[str]:
+    excluded = json.loads(parameters.get("exclude_splits") or "[]") or []
+    return [split for split in splits if split not in excluded]
+
 
 class Executor(dsl.BaseExecutor):
     """Writes `Split-<name>/FeatureStats.pb` for every split that is not excluded."""
@@ -87,8 +97,7 @@ class Executor(dsl.BaseExecutor):
         (examples,), (statistics,) = input_dict["examples"], output_dict["statistics"]
         assert isinstance(examples, Examples)
         assert isinstance(statistics, ExampleStatistics)
-        excluded = json.loads(exec_properties.get("exclude_splits") or "[]") or []
-        statistics.splits = [split for split in examples.splits if split not in excluded]
+        statistics.splits = _leave_out(examples.splits, exec_properties)
         statistics.span = examples.span
         for split in statistics.splits:
             counted = count(_read_batches(examples.path(split=split), split), options)
@@ -97,9 +106,8 @@ class Executor(dsl.BaseExecutor):
 
 def _read_batches(folder: str, split: str) -> "Iterator[pa.RecordBatch]":
     """The examples of a split, one shard after the other, so that only one is in memory."""
-    from stoker.data.columns import find_num_rows, read_batches
-    from stoker.data.input_files import matching_files
+    from stoker.data.columns import find_num_rows, find_shards, read_batches
 
-    shards = matching_files(folder)
+    shards = find_shards(folder)
     batches = itertools.chain.from_iterable(read_batches([shard]) for shard in shards)
     return report_batches(batches, f"counting {split}", total=find_num_rows(shards))

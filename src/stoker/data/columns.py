@@ -12,6 +12,7 @@ Columns may be deleted; then reading is slower, and nothing else changes.
 
 import bisect
 import functools
+import glob
 import hashlib
 import itertools
 import os
@@ -131,6 +132,30 @@ def read_columns(
             return None
         files.append(file)
     return Columns(shards, files, cache_dir) if files else None
+
+
+def find_shards(folder: str) -> list[str]:
+    """The shards of a split; where its columns alone were staged, as these name them."""
+    if os.path.isdir(folder):
+        return matching_files(folder)
+    uri, split = os.path.split(folder)
+    columns = matching_files(os.path.join(uri, "columns", split))
+    names = [os.path.splitext(os.path.basename(path))[0] for path in columns]
+    return [os.path.join(folder, f"{name}.gz") for name in names]
+
+
+def list_stale_columns(uri: str) -> list[str]:
+    """The files of columns beside examples that are damaged, or of no shard that is there."""
+    stale = []
+    for path in sorted(glob.glob(os.path.join(glob.escape(uri), "columns", "Split-*", "*.arrow"))):
+        split, name = path.split(os.sep)[-2:]
+        shard = os.path.join(uri, split, name.removesuffix(".arrow"))
+        try:
+            found = next(filter(os.path.exists, (f"{shard}.gz", shard)))
+            ColumnFile(path, found)
+        except (StopIteration, DamagedColumns):
+            stale.append(path)
+    return stale
 
 
 def read_batches(shards: Sequence[str], cache_dir: str | None = None) -> Iterator[pa.RecordBatch]:

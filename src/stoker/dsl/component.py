@@ -18,7 +18,7 @@ A constructor with many arguments need not repeat them: `ComponentSpec.from_argu
 
 import json
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -41,6 +41,7 @@ from stoker.dsl.users_files import find_declaring_folder
 from stoker.errors import MissingPart
 from stoker.metadata.masking import mask_item
 from stoker.metadata.records import BaseType
+from stoker.storage.needed import Needed
 from stoker.task import Workers
 
 __all__ = [
@@ -594,9 +595,9 @@ class BaseComponent(Node):
             return UserCode(module_file=where)
         return None if where.split(".")[0] == "stoker" else UserCode(module=where)
 
-    def needed_splits(self, parameters: dict[str, Any]) -> list[str] | None:  # noqa: ARG002
-        """The splits of its examples that the step reads; None for all, or if that is not known."""
-        return None
+    def find_needed(self, parameters: dict[str, Any], splits: Sequence[str]) -> Needed:  # noqa: ARG002
+        """What its own executor reads of examples that have these splits: all, if not known."""
+        return Needed()
 
     def external_files(self, parameters: dict[str, Any]) -> list[str]:  # noqa: ARG002
         """The files from outside the pipeline that the step reads: its result depends on them."""

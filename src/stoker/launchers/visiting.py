@@ -14,6 +14,7 @@ from typing import Any
 
 from stoker.artifacts import every
 from stoker.storage.checkpoint_mirror import CheckpointMirror, pull_checkpoints
+from stoker.storage.needed import Needed
 from stoker.storage.root import Root, cache_dir, output_dir
 from stoker.storage.staging import Wanted, open_cache
 from stoker.storage.upload import stage_output
@@ -82,8 +83,9 @@ class Visit:
         return self.task.member is None or self.task.member.role == "chief"
 
     def _follow_checkpoints(self) -> None:
+        assert self.task.away
         if folder := self.task.checkpoint_dir:
-            url = self.here.find_place(folder)
+            url = self.task.away["checkpoints"] or self.here.find_place(folder)
             pull_checkpoints(url, folder)
             if self.is_chief:
                 self.mirror = CheckpointMirror(folder, url)
@@ -118,16 +120,7 @@ def _stage(staged: Mapping[str, Any]) -> str:
     if files := staged.get("files"):
         wanted = [Wanted(url=url, size=size, version=version) for url, size, version in files]
         return cache.stage(staged["url"], wanted, digest=staged["digest"])
-    splits = staged.get("splits")
-    return stage_output(
-        cache, staged["url"], staged["digest"], lambda path: is_needed(path, splits)
-    )
-
-
-def is_needed(path: str, splits: list[str] | None) -> bool:
-    """Whether a file of examples is of one of these splits, or of none."""
-    folders = [f"{start}Split-{split}/" for split in splits or () for start in ("", "columns/")]
-    return splits is None or "Split-" not in path or path.startswith(tuple(folders))
+    return stage_output(cache, staged["url"], staged["digest"], Needed(**staged["needed"]))
 
 
 def _replace(text: str, paths: Mapping[str, str]) -> str:

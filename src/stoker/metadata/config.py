@@ -186,8 +186,9 @@ def _read_mysql(said: Any) -> StoreConfig:
     tls = said.ssl_options
     options = {f"ssl_{name}": getattr(tls, name) for name in ("key", "cert", "ca", "capath")}
     options |= {"ssl_cipher": tls.cipher, "unix_socket": said.socket}
-    if tls.verify_server_cert:
-        options["ssl_check_hostname"] = "true"
+    if tls.ca or tls.capath or tls.verify_server_cert:
+        # A certificate of Cloud SQL names no host, for example.
+        options["ssl_check_hostname"] = "true" if tls.verify_server_cert else "false"
     host = said.host or "localhost"
     return _make_server_config(
         _MYSQL, host, said.port, said.database, said.user, said.password, options

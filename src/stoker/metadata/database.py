@@ -4,6 +4,7 @@
 import contextlib
 import os
 import sqlite3
+import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ _BUSY_SECONDS = 60
 _LOOKING_SECONDS = 2
 """A page that says that the store is busy is better than one that does not come."""
 _SHORT_PATIENCE_SECONDS = 10
+_SILENCE_SECONDS = 8
+"""A server that is stopped keeps its sockets open: nothing breaks, and nothing is answered."""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 5
 _MOST_CONFLICTS = 10
 _OTHER_FILE = "name another file in metadata_connection_config"
@@ -93,26 +96,43 @@ class Database:
         """Do what may be done twice, once more for each time that its server is lost meanwhile."""
         began = time.monotonic()
         patience = _SHORT_PATIENCE_SECONDS if briefly else self.patience_seconds
-        pause, conflicts, told = _FIRST_PAUSE_SECONDS, 0, False
-        while True:
-            try:
-                answer = act()
-            except StoreLost as lost:
-                conflicts += isinstance(lost.__cause__, IntegrityError)
-                waited = time.monotonic() - began
-                if waited > patience or conflicts > _MOST_CONFLICTS:
-                    raise StoreError(
-                        f"{lost} It was asked for {waited:.0f} s: try again."
-                    ) from lost
-                if waited > 1 and not told and not conflicts:
-                    self.tell(f"the metadata store at {self._place} does not answer; waiting…")
-                    told = True
-                time.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
-            else:
-                if told:
-                    self.tell(f"the metadata store at {self._place} answers again")
-                return answer
+        pause, conflicts = _FIRST_PAUSE_SECONDS, 0
+        with self._tell_of_silence() as tell:
+            while True:
+                try:
+                    return act()
+                except StoreLost as lost:
+                    conflicts += isinstance(lost.__cause__, IntegrityError)
+                    waited = time.monotonic() - began
+                    if waited > patience or conflicts > _MOST_CONFLICTS:
+                        raise StoreError(
+                            f"{lost} It was asked for {waited:.0f} s: try again."
+                        ) from lost
+                    if waited > 1 and not conflicts:
+                        tell()
+                    time.sleep(pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+    @contextlib.contextmanager
+    def _tell_of_silence(self) -> Iterator[Callable[[], None]]:
+        """Tell once that the store is waited for, when asked to or after a while; then, its end."""
+        told = threading.Event()
+
+        def tell() -> None:
+            if not told.is_set():
+                told.set()
+                self.tell(f"the metadata store at {self._place} does not answer; waiting…")
+
+        timer = threading.Timer(_SILENCE_SECONDS, tell)
+        timer.daemon = True
+        if not self.is_file:
+            timer.start()
+        try:
+            yield tell
+            if told.is_set():
+                self.tell(f"the metadata store at {self._place} answers again")
+        finally:
+            timer.cancel()
 
     def _prepare(self, *, must_exist: bool) -> None:
         with self.connect_to_read() as connection:

@@ -66,6 +66,8 @@ def make_engine(config: StoreConfig, *, pooled: bool = True) -> Engine:
         isolation_level="READ COMMITTED" if is_postgres else "REPEATABLE READ",
         **(pool if pooled else {"poolclass": NullPool}),
     )
+    if is_postgres:
+        event.listen(engine, "do_connect", _connect_to_postgres)
     event.listen(engine, "connect", _set_up_postgres if is_postgres else _set_up_mysql)
     event.listen(engine, "begin", _begin)
     return engine
@@ -79,6 +81,12 @@ def _locate(config: StoreConfig) -> URL:
     times["read_timeout"] = _ANSWER_SECONDS
     ours = {"charset": "latin1", **{name: str(value) for name, value in times.items()}}
     return url.set(query={**ours, **url.query})
+
+
+def _connect_to_postgres(_: object, __: object, where: Any, options: Any) -> Any:
+    from stoker.metadata.postgres_connection import LimitedConnection  # needs the driver
+
+    return LimitedConnection.connect(*where, **options)
 
 
 def _set_up_postgres(connection: Any, _: object) -> None:

@@ -7,6 +7,7 @@ import tempfile
 import weakref
 from typing import Any, NoReturn
 
+from stoker.any_python.layout import is_remote
 from stoker.any_python.lines import say
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
@@ -14,7 +15,12 @@ from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import MissingPart
 from stoker.launchers.processes import WarmProcesses
-from stoker.metadata.config import names_no_place
+from stoker.metadata.config import (
+    STORE_VARIABLE,
+    as_store_config,
+    find_store_variable,
+    names_no_place,
+)
 from stoker.metadata.records import SKIPPED, Execution
 from stoker.notebook.result import ExecutionResult, display
 from stoker.runner import run_step
@@ -38,11 +44,11 @@ class InteractiveContext:
         beam_pipeline_args: list[str] | None = None,
     ) -> None:
         self.pipeline_name = pipeline_name or "interactive"
-        self.pipeline_root = os.path.abspath(pipeline_root or tempfile.mkdtemp(prefix="stoker-"))
-        if metadata_connection_config is None or names_no_place(metadata_connection_config):
-            store_file = os.path.join(self.pipeline_root, "metadata.db")
-            metadata_connection_config = sqlite_metadata_connection_config(store_file)
-        self.metadata_connection_config = metadata_connection_config
+        root = os.fspath(pipeline_root or tempfile.mkdtemp(prefix="stoker-"))
+        self.pipeline_root = root if is_remote(root) else os.path.abspath(root)
+        self.metadata_connection_config = _choose_store(
+            metadata_connection_config, self.pipeline_root
+        )
         self.beam_pipeline_args = list(beam_pipeline_args or ())
         self._executions: dict[Node, Execution] = {}
         """The components whose last run in this context ended well, or was left out."""
@@ -198,3 +204,17 @@ def _with_ancestors(component: Node) -> list[Node]:
     for node in found:
         found += [upstream for upstream in node.upstream_nodes if upstream not in found]
     return found[::-1]
+
+
+def _choose_store(declared: Any, pipeline_root: str) -> Any:
+    """The store that the environment names, as for all runs; else the one that is declared."""
+    declares = declared is not None and not names_no_place(declared)
+    if named := find_store_variable():
+        if declares and as_store_config(declared) != named:
+            say(f"Records go to {named.place}, as {STORE_VARIABLE} says.")
+        return sqlite_metadata_connection_config(named.path) if named.is_file else named
+    if declares:
+        return declared
+    if is_remote(pipeline_root):
+        return None  # the first run says what it needs
+    return sqlite_metadata_connection_config(os.path.join(pipeline_root, "metadata.db"))

@@ -16,17 +16,25 @@ from typing import Any
 from stoker.any_python.layout import is_remote
 from stoker.artifacts import Artifact, ArtifactMap, Examples
 from stoker.dsl.component import BaseComponent, Node
-from stoker.launchers.visiting import is_needed
 from stoker.runner.console import Console
 from stoker.runner.inputs import is_sealed
 from stoker.runner.plan import StepPlan
 from stoker.storage.checkpoint_mirror import (
     CheckpointMirror,
     discard_checkpoints,
-    pull_checkpoints,
+    go_on_from_newest,
+    name_machine,
 )
 from stoker.storage.digests import Manifest
-from stoker.storage.places import Object, PlaceError, list_folder, list_objects, write
+from stoker.storage.needed import Needed
+from stoker.storage.places import (
+    Object,
+    PlaceError,
+    list_folder,
+    list_objects,
+    look_once,
+    write,
+)
 from stoker.storage.root import Root, cache_dir, output_dir
 from stoker.storage.staging import StagingCache, Wanted, digest_objects, find_url, open_cache
 from stoker.storage.upload import (
@@ -52,6 +60,8 @@ class Away:
     """Whether steps run on machines that stage for themselves."""
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What such a machine is to stage, by the path that it would have here."""
+    checkpoints: str = ""
+    """Where copies of the present step's checkpoints are."""
 
     @property
     def _cache(self) -> StagingCache:
@@ -67,7 +77,8 @@ class Away:
         """What a machine has to know that shares no folder with this one."""
         if not (self.elsewhere and self.root.url):
             return None
-        return {"root": self.root.url, "root_dir": self.root.path, "inputs": self.inputs}
+        root = {"root": self.root.url, "root_dir": self.root.path}
+        return {**root, "inputs": self.inputs, "checkpoints": self.checkpoints}
 
     def stage_inputs(
         self, node: BaseComponent, inputs: ArtifactMap, parameters: Mapping[str, Any]
@@ -87,20 +98,16 @@ class Away:
         staged = type(artifact).from_dict(artifact.to_dict())
         if is_sealed(artifact):
             digest = artifact.get_string_custom_property("content_digest")
-            splits = None
-            if isinstance(artifact, Examples):
-                splits = node.needed_splits(dict(parameters))
+            needed = find_needed(node, artifact, parameters)
             if self.elsewhere:
-                staged.uri = self._cache.find_path(artifact.uri, digest)
+                staged.uri = self._cache.find_path(artifact.uri, needed.name_tree(digest))
                 self.inputs[staged.uri] = {
                     "url": artifact.uri,
                     "digest": digest,
-                    "splits": splits,
+                    "needed": needed.to_record(),
                 }
             else:
-                staged.uri = stage_output(
-                    self._cache, artifact.uri, digest, lambda path: is_needed(path, splits)
-                )
+                staged.uri = stage_output(self._cache, artifact.uri, digest, needed)
         else:
             staged.uri = self._stage_objects(artifact.uri, list_objects(artifact.uri))
         return staged
@@ -132,24 +139,36 @@ class Away:
     @contextlib.contextmanager
     def keep_checkpoints(self, folder: str, *, fresh: bool) -> Iterator[None]:
         """Inside, checkpoints in a folder are copied to the bucket; gone if the work ends well."""
-        url = self.root.find_place(folder)
+        url, machine = self.root.find_place(folder), name_machine(self.root)
         if fresh:
             discard_checkpoints(url)
-        elif num_files := pull_checkpoints(url, folder):
+        elif num_files := go_on_from_newest(url, machine, folder):
             self.console.step(f"{num_files} files of checkpoints were taken from {url}")
+        self.checkpoints = f"{url}/{machine}"
         if self.elsewhere:  # machines that work together shuffle alike
             from stoker.training.resume.checkpoints import draw_seed
 
             draw_seed(folder)
-        mirror = CheckpointMirror(folder, url)
+        mirror = CheckpointMirror(folder, self.checkpoints)
         mirror.copy_once()
-        if self.elsewhere:  # each node copies its own
-            mirror.close()
-            yield
-        else:
-            with contextlib.closing(mirror):
+        try:
+            if self.elsewhere:  # each node copies its own
+                mirror.close()
                 yield
+            else:
+                with contextlib.closing(mirror):
+                    yield
+        finally:
+            self.checkpoints = ""
         discard_checkpoints(url)
+
+
+def find_needed(node: BaseComponent, artifact: Artifact, parameters: Mapping[str, Any]) -> Needed:
+    """What is staged of an artifact: code of the user's own may open any file, and gets all."""
+    is_ours = node.executor_spec.class_path.startswith("stoker.")
+    if not (is_ours and isinstance(artifact, Examples)):
+        return Needed()
+    return node.find_needed(dict(parameters), artifact.splits)
 
 
 def _find_folder(url: str) -> str:
@@ -178,18 +197,23 @@ def describe_there(uri: str) -> str:
     return digest_objects(list_objects(uri), uri)
 
 
-def describe_versions(files: Sequence[str], digest: Callable[[str], str]) -> Callable[[str], str]:
-    """What tells the contents of files apart: of those in buckets, by as few requests as can be."""
-    remote = list(filter(is_remote, files))
-    folders = {url.rpartition("/")[0] for url in remote} if len(remote) > 1 else ()
-    known = {one.url: one for url in folders for one in list_folder(url).values() if one}
+def describe_files(
+    node: BaseComponent, parameters: Mapping[str, Any], digest: Callable[[str], str]
+) -> dict[str, str]:
+    """The files from outside that a step reads, and what tells their contents apart.
 
-    def describe(path: str) -> str:
-        if path in known:
-            return f"version {known[path].version} of {known[path].size} bytes"
-        return digest(path)
-
-    return describe
+    Of those in buckets, by one listing of each folder.
+    """
+    with look_once():
+        files = node.external_files(dict(parameters))
+        folders = {url.rpartition("/")[0] for url in filter(is_remote, files)}
+        known = {one.url: one for url in folders for one in list_folder(url).values() if one}
+    return {
+        path: f"version {known[path].version} of {known[path].size} bytes"
+        if path in known
+        else digest(path)
+        for path in files
+    }
 
 
 def find_damage_there(artifact: Artifact) -> str:
@@ -221,6 +245,9 @@ def find_numbers(root: Root, node: Node) -> Iterator[int]:
 
 def publish_there(root: Root, artifacts: Sequence[Artifact], manifests: Sequence[Manifest]) -> None:
     """Upload sealed outputs, their manifests last; the artifacts have their real URIs then."""
+    for artifact in artifacts:
+        if isinstance(artifact, Examples):
+            _remove_stale_columns(artifact.uri)
     paths = [artifact.uri for artifact in artifacts]
     uris = [root.find_place(path) for path in paths]
     uploaded = list(map(upload_output, paths, uris, manifests))
@@ -235,3 +262,15 @@ def publish_there(root: Root, artifacts: Sequence[Artifact], manifests: Sequence
             if isinstance(value, str):
                 artifact.custom_properties[name] = find_url(root.find_place(value))
         shutil.rmtree(output_dir(path), ignore_errors=True)
+
+
+def _remove_stale_columns(path: str) -> None:
+    """Publish no columns but those of the records beside them: some steps are given nothing else.
+
+    Who copies examples and edits them may have copied the columns too.
+    """
+    if os.path.isdir(os.path.join(path, "columns")):
+        from stoker.data.columns import list_stale_columns  # loads pyarrow
+
+        for stale in list_stale_columns(path):
+            os.unlink(stale)

@@ -41,6 +41,7 @@ from stoker.dsl.component import BaseComponent
 from stoker.launchers.interpreters.finding import inspect_python
 from stoker.metadata.masking import KnownSecrets, is_secret, mask_secrets
 from stoker.metadata.records import Execution
+from stoker.runner.inputs import is_named_by_url
 from stoker.runner.plan import StepPlan
 from stoker.storage.digests import FileDigests, describe
 from stoker.storage.files import write_whole
@@ -250,23 +251,29 @@ def collect_parts(
         **_find_versions(plan.needs),
         **collect_code_parts(node, plan, digests),
     }
-    digest: Callable[[str], str] = digests
     for name, value in plan.parameters.items():
         # Where the code lies does not matter, only what it says.
         if value is None or value != plan.user_file:
             parts[f"parameter {name}"] = _digest_json(value)
     for key, artifacts in inputs.items():
         parts[f"input {key}"] = _digest_json([_describe_content(one) for one in artifacts])
-    files = node.external_files(dict(plan.parameters))
-    if any(map(is_remote, files)):
-        from stoker.runner.away import describe_versions
-
-        digest = describe_versions(files, digest)
+    files = _describe_data_files(node, plan, digests)
     if len(files) > _MANY_FILES:
-        parts[f"{len(files)} data files"] = _digest_json([(f, digest(f)) for f in files])
+        parts[f"{len(files)} data files"] = _digest_json(list(files.items()))
     else:
-        parts |= {f"data file {file}": digest(file) for file in files}
+        parts |= {f"data file {file}": digest for file, digest in files.items()}
     return parts
+
+
+def _describe_data_files(
+    node: BaseComponent, plan: StepPlan, digests: FileDigests
+) -> dict[str, str]:
+    """The files from outside that a step reads, and what tells their contents apart."""
+    if is_named_by_url(node, plan.parameters):
+        from stoker.runner.away import describe_files
+
+        return describe_files(node, plan.parameters, digests)
+    return {file: digests(file) for file in node.external_files(dict(plan.parameters))}
 
 
 def keep_code(plan: StepPlan, root: Root, digest: FileDigests, secrets: KnownSecrets) -> None:

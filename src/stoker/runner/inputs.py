@@ -16,6 +16,7 @@ from stoker.dsl.placeholders import Published
 from stoker.errors import StepFailed
 from stoker.metadata.records import NUM_ROUNDS, ROUND
 from stoker.storage.digests import describe, find_problems, restore_manifest
+from stoker.storage.files import do_for_all
 from stoker.storage.root import cache_dir, manifest_file
 
 Place = tuple[int, ...]
@@ -171,6 +172,13 @@ def find_damage(artifact: Artifact, *, by_digest: bool = False) -> str:
                 return f"{path}: {problem}"
         return ""
     return _find_change(artifact) if by_digest else ""
+
+
+def find_damage_of_any(artifacts: Sequence[Artifact]) -> str:
+    """The first thing that is wrong with any of them; a bucket is asked about all at once."""
+    if any(is_remote(artifact.uri) for artifact in artifacts):
+        return next(filter(None, do_for_all(find_damage, artifacts)), "")
+    return next(filter(None, map(find_damage, artifacts)), "")
 
 
 def is_named_by_url(node: BaseComponent, parameters: Mapping[str, Any]) -> bool:

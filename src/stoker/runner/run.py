@@ -39,6 +39,7 @@ from stoker.runner.steps import Steps
 from stoker.runner.tracking import find_trackers
 from stoker.storage.digests import FileDigests
 from stoker.storage.locks import hold_run_lock, hold_step_lock
+from stoker.storage.places import look_once
 from stoker.storage.root import Root, name_report, name_step
 from stoker.storage.scratch import hold_scratch
 from stoker.views.table import readable_path
@@ -75,11 +76,12 @@ def begin_run(
     root = Root.at(fill_in(substitute(pipeline.pipeline_root, given), Facts()))
     _check_writable(root, pipeline)
     try:
-        plans, problems = plan_steps(steps_to_run, given)
-        check = BeforeWork(plans=plans, given=given, launcher=launcher)
-        to_check = [step for step in steps_to_run if alone in (None, step)]
-        for doubt in check.check(to_check, problems):
-            console.step(doubt)
+        with look_once():
+            plans, problems = plan_steps(steps_to_run, given)
+            check = BeforeWork(plans=plans, given=given, launcher=launcher)
+            to_check = [step for step in steps_to_run if alone in (None, step)]
+            for doubt in check.check(to_check, problems):
+                console.step(doubt)
     except PlaceError as error:
         raise BadPipeline(str(error)) from error
     config = _choose_store(pipeline, root, console, alone=alone is not None and not joins)

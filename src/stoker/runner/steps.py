@@ -50,7 +50,7 @@ from stoker.runner.inputs import (
     Round,
     Rounds,
     copy_from_outside,
-    find_damage,
+    find_damage_of_any,
     is_named_by_url,
     name_places,
     refuse_damaged_inputs,
@@ -290,8 +290,7 @@ class Steps:
         )
         if isinstance(decision, cache.Hit):
             outputs = self.store.outputs(decision.execution_id)
-            damage = next(filter(None, map(find_damage, every(outputs))), "")
-            wrong = damage or node.find_undone(outputs)
+            wrong = find_damage_of_any(list(every(outputs))) or node.find_undone(outputs)
             return cache.Miss(f"miss: {wrong}") if wrong else decision
         return decision
 

@@ -25,6 +25,7 @@ from stoker.storage.root import output_dir
 
 _DRAFT, _ASIDE = ".writing-", ".damaged-"
 _PATIENCE_SECONDS = 1.0
+S = TypeVar("S")
 T = TypeVar("T")
 # A file system brings many files to the disk in one go, if it is asked for them at once.
 _NUM_THREADS = 16
@@ -263,10 +264,10 @@ def list_folders(files: Iterable[str], empty_folders: Iterable[str]) -> list[str
     return sorted(folders)
 
 
-def do_for_all(do: Callable[[str], T], paths: Sequence[str]) -> list[T]:
+def do_for_all(do: Callable[[S], T], many: Sequence[S]) -> list[T]:
     """Call a function for many files at once; what it raises for one of them is raised."""
-    with ThreadPoolExecutor(min(_NUM_THREADS, len(paths) or 1)) as pool:
-        return list(pool.map(do, paths))
+    with ThreadPoolExecutor(min(_NUM_THREADS, len(many) or 1)) as pool:
+        return list(pool.map(do, many))
 
 
 def clone_file(source: str, target: str) -> bool:

@@ -2,9 +2,12 @@
 """Places that are not folders: the objects below a URL, one by one, read and written whole."""
 
 import contextlib
+import fnmatch
 import glob
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +17,7 @@ from stoker.any_python.url_files import (
     as_url,
     attempt,
     connect,
+    find_time,
     split_url,
 )
 
@@ -38,6 +42,8 @@ class Object:
     size: int
     version: str
     """What is another one as soon as the content is: an ETag, or whatever the place has."""
+    written: float = field(default=0.0, compare=False)
+    """When, by the clock of the place."""
 
 
 __all__ = [
@@ -48,6 +54,7 @@ __all__ = [
     "list_folder",
     "list_objects",
     "look_at",
+    "look_once",
     "read",
     "remove",
     "upload",
@@ -74,16 +81,43 @@ def list_objects(url: str) -> list[Object]:
     return []
 
 
-def list_folder(url: str) -> dict[str, Object | None]:
-    """What is directly below a URL, by its name: objects, and None for folders."""
+Listing = dict[str, Object | None]
+_listings: ContextVar[dict[str, Listing] | None] = ContextVar("listings", default=None)
 
-    def look() -> dict[str, Object | None]:
+
+@contextlib.contextmanager
+def look_once() -> Iterator[None]:
+    """Inside, a folder is listed once, however often it is asked for: for one decision."""
+    token = _listings.set({})
+    try:
+        yield
+    finally:
+        _listings.reset(token)
+
+
+def list_folder(url: str) -> Listing:
+    """What is directly below a URL, by its name: objects, and None for folders.
+
+    Of a URL that names an object, it is that object.
+    """
+    known = _listings.get()
+    if known is None:
+        return _list_now(url)
+    if url not in known:
+        known[url] = _list_now(url)
+    return known[url]
+
+
+def _list_now(url: str) -> Listing:
+    def look() -> Listing:
         files, path = connect(url)
-        found = {}
+        found: Listing = {}
         for info in files.ls(path, detail=True):
             name = info["name"].rstrip("/")
-            one = _describe(as_url(url, name), info) if info["type"] == "file" else None
-            found[os.path.basename(name)] = one
+            if info["type"] == "file" and not info["name"].endswith("/"):
+                found[os.path.basename(name)] = _describe(as_url(url, name), info)
+            elif name != path.rstrip("/"):
+                found[os.path.basename(name)] = None
         return found
 
     with contextlib.suppress(FileNotFoundError):
@@ -93,17 +127,19 @@ def list_folder(url: str) -> dict[str, Object | None]:
 
 def find_matching(pattern: str) -> list[str]:
     """The URLs of the objects that a pattern matches, or that are directly in a folder, sorted."""
+    folder, _, name = pattern.rpartition("/")
+    if not glob.has_magic(pattern):
+        return sorted(one.url for one in list_folder(pattern).values() if one)
+    if not (glob.has_magic(folder) or "**" in name):  # one request
+        there = {key: one.url for key, one in list_folder(folder).items() if one}
+        return sorted(there[key] for key in fnmatch.filter(there, name))
+    return attempt(lambda: _glob(pattern), pattern, "listed")
 
-    def look() -> list[str]:
-        files, path = connect(pattern)
-        if not glob.has_magic(path):
-            if not files.isdir(path):
-                return [pattern] if files.exists(path) else []
-            path = f"{path.rstrip('/')}/*"
-        found = files.glob(path, detail=True)
-        return sorted(as_url(pattern, name) for name in found if found[name]["type"] == "file")
 
-    return attempt(look, pattern, "listed")
+def _glob(pattern: str) -> list[str]:
+    files, path = connect(pattern)
+    found = files.glob(path, detail=True)
+    return sorted(as_url(pattern, name) for name in found if found[name]["type"] == "file")
 
 
 def look_at(url: str) -> Object | None:
@@ -180,7 +216,12 @@ def remove(url: str) -> None:
 def _describe(url: str, info: dict[str, Any]) -> Object:
     found = next((info[name] for name in _VERSIONS if info.get(name)), "")
     version = found.timestamp() if isinstance(found, datetime) else found
-    return Object(url=url, size=int(info.get("size") or 0), version=str(version).strip('"'))
+    return Object(
+        url=url,
+        size=int(info.get("size") or 0),
+        version=str(version).strip('"'),
+        written=find_time(info),
+    )
 
 
 def _make_folder(url: str, files: Any, path: str) -> None:

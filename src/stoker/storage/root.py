@@ -18,6 +18,7 @@ uploaded when they are published.
     manifests/<node>/<key>/<execution id>.json
     sources/<digest>                    the code of steps, as it was when they ran
     digests.json                        of files that no step made
+    machine                             a name for this one, of a root in a bucket
     pushes/<digest of folder>/last      the last version that was pushed to a served folder
 """
 
@@ -97,6 +98,11 @@ class Root:
     def digests_file(self) -> str:
         """The digests of files that no step made."""
         return os.path.join(self.own_dir, "digests.json")
+
+    @property
+    def machine_file(self) -> str:
+        """The name that this machine has among those that share a root in a bucket."""
+        return os.path.join(self.own_dir, "machine")
 
     def last_push_file(self, base_directory: str) -> str:
         """The last version that was pushed to a served folder."""

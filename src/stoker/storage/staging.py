@@ -117,7 +117,7 @@ class StagingCache:
                     done += one.size
                     self.report(done, total)
 
-            _for_all(bring, missing)
+            do_for_all(bring, list({one.url: one for one in missing}.values()))
         return place
 
     def find_path(self, url: str, digest: str) -> str:
@@ -351,11 +351,6 @@ def _download_verified(one: Wanted, part: str) -> str:
         f"{one.url} is not {what}: somebody has changed it. Run the pipeline again, and what "
         "depends on it is made anew."
     )
-
-
-def _for_all(do: Callable[[Wanted], None], wanted: Sequence[Wanted]) -> None:
-    by_url = {one.url: one for one in wanted}
-    do_for_all(lambda url: do(by_url[url]), list(by_url))
 
 
 def _is_intact(path: str, size: int) -> bool:

@@ -13,12 +13,13 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from stoker.storage.digests import DamagedManifest, FileEntry, Manifest, describe_caches
 from stoker.storage.files import do_for_all, write_whole
+from stoker.storage.needed import Needed
 from stoker.storage.places import Object, PlaceError, list_objects, read, upload, write
 from stoker.storage.root import cache_dir, manifest_file, output_dir
 from stoker.storage.staging import StagingCache, Wanted, digest_objects, open_cache
@@ -148,10 +149,9 @@ def _compare(entry: FileEntry, found: Object | None) -> str:
     return "changed" if found.version != entry.version else ""
 
 
-def stage_output(
-    cache: StagingCache, uri: str, digest: str, needs: Callable[[str], bool] = lambda _: True
-) -> str:
+def stage_output(cache: StagingCache, uri: str, digest: str, needed: Needed | None = None) -> str:
     """Have the files of an artifact on this machine, or those that are needed; gives its path."""
+    needed = needed or Needed()
     try:
         published = read_published(uri, digest)
     except (FileNotFoundError, DamagedManifest) as error:
@@ -159,7 +159,6 @@ def stage_output(
             f"{uri} is not what was published: its manifest {manifest_url(uri)} is missing or "
             "damaged. Run the pipeline again, and it is made anew."
         ) from error
-    entries = [one for one in (*published.manifest.files, *published.caches) if needs(one.path)]
     wanted = [
         Wanted(
             url=f"{published.url}/{entry.path}",
@@ -167,9 +166,9 @@ def stage_output(
             sha256=entry.sha256,
             version=entry.version,
         )
-        for entry in entries
+        for entry in needed.choose(published.manifest.files, published.caches)
     ]
-    place = cache.stage(published.url, wanted, digest=digest)
+    place = cache.stage(published.url, wanted, digest=needed.name_tree(digest))
     for folder in ("", *(published.manifest.empty_folders or ())):
         os.makedirs(os.path.join(place, folder), exist_ok=True)
     path = place if published.url == uri else os.path.join(place, os.path.basename(uri))

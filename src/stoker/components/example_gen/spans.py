@@ -161,9 +161,10 @@ def _words(pattern: str) -> list[str]:
 def below(input_base: str, pattern: str) -> str:
     """The pattern below the base; the base may also be a file or a glob by itself.
 
-    A folder or file that is there means itself, though its name may look like a glob.
+    A folder or file that is there means itself, though its name may look like a glob; whether it is
+    one or the other, a bucket need not be asked.
     """
-    if pattern == "*" and not fileio.isdir(input_base):
+    if pattern == "*" and (is_remote(input_base) or not fileio.isdir(input_base)):
         return input_base
     path = os.path.join(input_base, pattern)
     if is_remote(path) or os.path.exists(path) or not os.path.isdir(input_base):

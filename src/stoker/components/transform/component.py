@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transform as a pipeline sees it: its table, and the rules on its arguments."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from stoker import dsl
@@ -13,6 +14,7 @@ from stoker.artifacts import (
     TransformGraph,
 )
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
+from stoker.storage.needed import Needed
 
 _STATISTICS = (
     "pre_transform_schema",
@@ -141,6 +143,13 @@ class Transform(dsl.UserCodeComponent):
         for key in left_out:
             del spec.outputs[key]
         super().__init__(spec, instance_name=instance_name)
+
+    def find_needed(self, parameters: dict[str, Any], splits: Sequence[str]) -> Needed:
+        """The splits that are analyzed or transformed, in whichever form fits the schema."""
+        if not (told := parameters.get("splits_config")):
+            return Needed(splits=splits)
+        config = dsl.parse_message(told, SplitsConfig())
+        return Needed(splits=[*config.analyze, *config.transform])
 
 
 def _check_splits(config: SplitsConfig | dict[str, Any] | None) -> None:

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encrypted connections to real servers, by certificates that this test makes."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from database_servers import PASSWORD, USER, DatabaseServer, one_soon
+from ml_metadata.proto import metadata_store_pb2
+from small_pipeline import run
+
+from stoker.errors import StoreError
+from stoker.metadata import StoreConfig
+from stoker.metadata.config import as_store_config
+from stoker.metadata.store import Store
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed"),
+]
+ASK = {
+    "postgresql": "SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
+    "mysql": "SELECT variable_value FROM information_schema.session_status "
+    "WHERE variable_name = 'Ssl_version'",
+}
+
+
+def make_certificate(folder: Path, name: str, *more: str) -> None:
+    """A key, and a certificate that is good for 127.0.0.1 alone."""
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command += ["-nodes", "-days", "2", "-subj", f"/CN={name}", *more]
+    command += ["-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.pem"]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def encrypted(server: DatabaseServer) -> Iterator[DatabaseServer]:
+    """A server that was started again with a certificate."""
+    folder = Path(server.folder)
+    make_certificate(folder, "ca")
+    make_certificate(folder, "other")
+    signed = ["-CA", f"{folder}/ca.pem", "-CAkey", f"{folder}/ca.key"]
+    make_certificate(folder, "server", *signed, "-addext", "subjectAltName=IP:127.0.0.1")
+    owner = folder.stat()
+    for path in folder.glob("*.key"):
+        os.chown(path, owner.st_uid, owner.st_gid)
+        path.chmod(0o600)
+    cert, key = f"{folder}/server.pem", f"{folder}/server.key"
+    if server.kind == "postgresql":
+        told = ("-c", "ssl=on", "-c", f"ssl_cert_file={cert}", "-c", f"ssl_key_file={key}")
+    else:
+        told = (f"--ssl-cert={cert}", f"--ssl-key={key}")
+    restart(server, told)
+    yield server
+    restart(server, ())
+
+
+def restart(server: DatabaseServer, options: tuple[str, ...]) -> None:
+    server.kill()
+    server.options = options
+    server.start()
+
+
+def declare(server: DatabaseServer, database: str, ca: str, host: str = "127.0.0.1") -> Any:
+    """ML Metadata's message: the server has to be the one that its certificate names."""
+    config = metadata_store_pb2.ConnectionConfig()
+    if server.kind == "postgresql":
+        postgres = config.postgresql
+        postgres.host, postgres.port, postgres.dbname = host, str(server.port), database
+        postgres.user, postgres.password = USER, PASSWORD
+        postgres.ssloption.sslmode = "verify-full"
+        postgres.ssloption.sslrootcert = f"{server.folder}/{ca}.pem"
+        return config
+    mysql = config.mysql
+    mysql.host, mysql.port, mysql.database = host, server.port, database
+    mysql.user, mysql.password = USER, PASSWORD
+    mysql.ssl_options.ca = f"{server.folder}/{ca}.pem"
+    mysql.ssl_options.verify_server_cert = True
+    return config
+
+
+@one_soon
+def test_the_server_of_an_encrypted_connection_is_verified(
+    encrypted: DatabaseServer, server_config: StoreConfig
+) -> None:
+    database = server_config.url.rpartition("/")[2]
+    with Store(as_store_config(declare(encrypted, database, "ca"))) as store:
+        run(store, "run-1")
+        assert len(store.runs()) == 1
+        version = store.ask(
+            lambda connection: connection.exec_driver_sql(ASK[encrypted.kind]).scalar_one()
+        )
+        assert str(version).startswith("TLSv1.")
+        print(f"{encrypted.kind}: {version}")
+    with pytest.raises(StoreError, match=r"certificate.* Check sslmode and sslrootcert, or ssl_ca"):
+        Store(as_store_config(declare(encrypted, database, "other")))
+    with pytest.raises(StoreError, match=r"(?i)certificate.* Check sslmode and sslrootcert"):
+        Store(as_store_config(declare(encrypted, database, "ca", host="localhost")))
