@@ -24,8 +24,9 @@ from typing import Any
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from stoker.any_python.layout import is_remote
 from stoker.any_python.modules import stop_loading_here
-from stoker.components.container import ContainerComponent
+from stoker.components.container import ExecutorContainerSpec
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.resources import Resources
@@ -63,6 +64,7 @@ class KubeflowV2DagRunnerConfig:
         env: Mapping[str, str] | None = None,
         secrets: Mapping[str, tuple[str, str]] | None = None,
         ray_address: str | None = None,
+        volumes: Mapping[str, str] | None = None,
         **_: Any,
     ) -> None:
         """`default_image` may name one for each step, by its id, beside that of all others.
@@ -70,7 +72,8 @@ class KubeflowV2DagRunnerConfig:
         Beyond TFX's arguments: `pipeline_file` is where this file is in the image, if not as here;
         `env` are variables of every step; `secrets` are parameters, and variables of the
         environment, each by the name and the key of a Kubernetes secret; `ray_address` is the
-        cluster on which trainings with several workers run.
+        cluster on which trainings with several workers run; `volumes` are claims of persistent
+        volumes, by the paths that they are mounted at in every step.
         """
         self.display_name = display_name
         self.default_image = default_image
@@ -79,6 +82,7 @@ class KubeflowV2DagRunnerConfig:
         self.env = dict(env or {})
         self.secrets = dict(secrets or {})
         self.ray_address = ray_address
+        self.volumes = dict(volumes or {})
 
     def find_image(self, node_id: str) -> str:
         """The image of a step."""
@@ -197,11 +201,7 @@ def compile_pipeline(
     steps = outline_steps(pipeline)
     for step in steps:
         node = nodes[step.id]
-        if isinstance(node, ContainerComponent):
-            raise BadPipeline(
-                f"{node.id} runs in the image {node.image!r}, which a pod cannot start: its own "
-                "runs `stoker step`. Write it as an executor in Python, or run the pipeline here."
-            )
+        _refuse_container_in_bucket(node, pipeline)
         options = ["--skip-ok", "--no-retries", *_choose_place(node, config)]
         for name in sorted(by_reference):
             options += ["--param-env", f"{name}={_SECRET_VARIABLE.format(name.upper())}"]
@@ -220,9 +220,21 @@ def compile_pipeline(
             env=config.env,
             resources=find_resources(node),
             secrets=secrets,
+            volumes=config.volumes,
         )
     name = config.display_name or pipeline.pipeline_name
     return make_spec(name, steps, containers, parameters)
+
+
+def _refuse_container_in_bucket(node: Node, pipeline: Pipeline) -> None:
+    """A container of the user's own gets paths: those of a volume that its pod shares with ours."""
+    spec = node.executor_spec if isinstance(node, BaseComponent) else None
+    root = str(pipeline.pipeline_root)
+    if isinstance(spec, ExecutorContainerSpec) and is_remote(root):
+        raise BadPipeline(
+            f"{node.id} runs in the image {spec.image!r}, which sees no files in {root}. Put the "
+            f"root on a volume of the cluster: …Config(volumes={{'/mnt/root': 'CLAIM'}})."
+        )
 
 
 def _choose_place(node: Node, config: KubeflowV2DagRunnerConfig) -> list[str]:
@@ -285,8 +297,8 @@ def write_spec(path: str, spec: Record, platform: Record) -> None:
     if path.endswith(".json"):
         if platform:
             raise ValueError(
-                f"{readable_path(path)}: node selectors and secrets are a second document, which "
-                "JSON has no place for. Give the file a name that ends in .yaml."
+                f"{readable_path(path)}: node selectors, secrets and volumes are a second "
+                "document, which JSON has no place for. Give the file a name that ends in .yaml."
             )
         text = json.dumps(spec, indent=2, sort_keys=True) + "\n"
     else:
