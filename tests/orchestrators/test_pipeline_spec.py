@@ -8,13 +8,25 @@ import tarfile
 import pytest
 import yaml
 
-from stoker.dsl import Cond, OutputDict, Parameter, Pipeline, RuntimeParameter, component
+from stoker.artifacts import Examples
+from stoker.components import Trainer
+from stoker.components.container import create_container_component
+from stoker.dsl import (
+    Channel,
+    Cond,
+    OutputDict,
+    Parameter,
+    Pipeline,
+    RuntimeParameter,
+    component,
+)
 from stoker.errors import BadPipeline
 from stoker.orchestrators.kubeflow import (
     KubeflowDagRunner,
     KubeflowDagRunnerConfig,
     KubeflowV2DagRunner,
     KubeflowV2DagRunnerConfig,
+    compile_pipeline,
 )
 from stoker.orchestrators.pipeline_spec import parse_quantity
 from stoker.orchestrators.yaml_text import to_yaml
@@ -181,6 +193,56 @@ class TestSecrets:
         (told,) = platform["deploymentSpec"]["executors"]["exec-login"]["secretAsEnv"]
         assert told["secretName"] == "keys"
         assert told["keyToEnv"] == [{"secretKey": "api", "envVar": "STOKER_PARAMETER_API_KEY"}]
+
+    @pytest.mark.parametrize(
+        "config",
+        [
+            {"env": {"DB_PASSWORD": "postgres"}},
+            {"env": {"STOKER_STORE": "postgresql://me:s3cr3t-0123@host/db"}},
+            {"env": {"OPTIONS": "--api_key=s3cr3t-0123"}},
+            {"default_image": "https://me:s3cr3t-0123@host/image"},
+            {"default_commands": ["stoker", "--store", "mysql://me:s3cr3t-0123@host/db"]},
+        ],
+    )
+    def test_settings_with_a_secret_are_refused_without_telling_it(self, config):
+        with pytest.raises(ValueError, match=r"hold a secret.*\*\*\*") as refused:
+            compile_it(self.make(), **config)
+        assert "s3cr3t" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        "words", [["--db_password=s3cr3t-0123"], ["--token", "s3cr3t-0123"], ["db://a:s3cr3t@b"]]
+    )
+    def test_arguments_of_the_file_with_a_secret_are_refused(self, words, monkeypatch):
+        monkeypatch.setattr("sys.argv", ["runner.py", *words])
+        with pytest.raises(ValueError, match="The file's own arguments hold a secret"):
+            compile_it(self.make())
+
+    def test_a_default_is_a_secret_by_its_own_form_too(self):
+        url = RuntimeParameter("address", str, "postgresql://me:s3cr3t-0123@host/db")
+        pipeline = Pipeline("secretive", "root", components=[TestSecrets.login(key=url)])
+        with pytest.raises(ValueError, match="default of the parameter 'address' is a secret"):
+            compile_it(pipeline)
+        config = KubeflowV2DagRunnerConfig(default_image="image")
+        with pytest.raises(ValueError, match="default of the parameter 'api_key' is a secret"):
+            compile_pipeline(self.make(), config, {"api_key": "s3cr3t-0123"})
+
+    def test_what_steps_are_told_in_the_pipeline_file_is_not_in_the_compiled_one(self, monkeypatch):
+        monkeypatch.setenv("STOKER_STORE", "postgresql://me:s3cr3t-0123@host/db")
+        trainer = Trainer(
+            examples=Channel(type=Examples),
+            module_file="module.py",
+            custom_config={"password": "s3cr3t-0123"},
+        )
+        container = create_container_component(
+            name="Boxed", image="box", command=["sh", "-c", "curl -H 'X-Token: s3cr3t-0123' host"]
+        )
+        pipeline = Pipeline(
+            "secretive",
+            "root",
+            components=[trainer, container(), TestSecrets.login(key="s3cr3t-0123")],
+            beam_pipeline_args=["--runner=DirectRunner", "--password=s3cr3t-0123"],
+        )
+        assert "s3cr3t" not in json.dumps(compile_it(pipeline))
 
     def test_what_the_environment_keeps_secret_is_not_quoted(self, monkeypatch):
         monkeypatch.setenv("REGISTRY_PASSWORD", "s3cr3t-0123")

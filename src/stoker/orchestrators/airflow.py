@@ -81,7 +81,7 @@ class AirflowDagRunner:
                 f"this machine: stoker run {find_program()}",
                 name="airflow",
             )
-        refuse_secrets(pipeline, {})
+        refuse_secrets(find_parameters(pipeline), {"The variables of env=": self._config.env})
         return _make_dag(pipeline, self._config, _find_file(sys._getframe(1)))
 
 

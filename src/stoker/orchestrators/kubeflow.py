@@ -182,7 +182,6 @@ def compile_pipeline(
     parameter_values: Mapping[str, Any] | None = None,
 ) -> tuple[Record, Record]:
     """A pipeline as PipelineSpec, and what only Kubernetes is told besides."""
-    refuse_secrets(pipeline, config.secrets)
     file = name_in_image(config.pipeline_file)
     nodes = {node.id: node for node in pipeline.steps}
     parameters = {
@@ -192,6 +191,15 @@ def compile_pipeline(
         if name in parameters:
             one = parameters[name]
             parameters[name] = type(one)(one.name, one.ptype, value, one.description)
+    refuse_secrets(
+        parameters,
+        {
+            "The variables of env=": config.env,
+            "The file's own arguments": sys.argv[1:],
+            "The images": config.default_image,
+            "The words of default_commands=": config.default_commands,
+        },
+    )
     by_reference = find_parameters(pipeline).keys() & config.secrets.keys()
     secrets = {
         _SECRET_VARIABLE.format(name.upper()) if name in by_reference else name: place
