@@ -146,9 +146,10 @@ def test_resources_are_quantities(wrong):
 
 def test_workers_run_in_their_pod_or_on_ray():
     group = first(value=1).with_id("group")
-    group.workers = Workers(2)
+    group.workers = Workers(2, cpus_each=3)
     spec, _ = compile_it(make_pipeline(group, default=1), ray_address="ray:6379")
     assert "--on ray --address ray:6379" in " ".join(container_of(spec, "group")["args"])
+    assert "resources" not in container_of(spec, "group")  # which are Ray's
     spec, _ = compile_it(make_pipeline(group, default=1))
     assert "--on" not in container_of(spec, "group")["args"]
     group.workers = Workers(2, bind="0.0.0.0")

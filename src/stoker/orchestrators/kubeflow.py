@@ -210,7 +210,7 @@ def compile_pipeline(
     for step in steps:
         node = nodes[step.id]
         _refuse_container_in_bucket(node, pipeline)
-        options = ["--skip-ok", "--no-retries", *_choose_place(node, config)]
+        options = ["--skip-ok", "--no-retries", *choose_place(node, config)]
         for name in sorted(by_reference):
             options += ["--param-env", f"{name}={_SECRET_VARIABLE.format(name.upper())}"]
         words = make_command(
@@ -226,7 +226,7 @@ def compile_pipeline(
             command=config.default_commands,
             args=words,
             env=config.env,
-            resources=find_resources(node),
+            resources=find_resources(node, config.ray_address),
             secrets=secrets,
             volumes=config.volumes,
         )
@@ -245,8 +245,8 @@ def _refuse_container_in_bucket(node: Node, pipeline: Pipeline) -> None:
         )
 
 
-def _choose_place(node: Node, config: KubeflowV2DagRunnerConfig) -> list[str]:
-    """Where a step's workers run: those of a group in its own pod, or on a Ray cluster."""
+def choose_place(node: Node, config: Any) -> list[str]:
+    """Where a step's workers run: those of a group in its own pod, or on the config's cluster."""
     workers = node.workers if isinstance(node, BaseComponent) else None
     if not (workers and workers.is_group):
         return []
@@ -261,14 +261,14 @@ def _choose_place(node: Node, config: KubeflowV2DagRunnerConfig) -> list[str]:
     return []
 
 
-def find_resources(node: Node) -> Resources | None:
+def find_resources(node: Node, ray_address: str | None) -> Resources | None:
     """What a step asks for: by `with_resources`, TFX's `with_platform_config`, or `workers`."""
     if node.resources:
         return node.resources
     if node.platform_config is not None:
         return _read_platform_config(node)
     workers = node.workers if isinstance(node, BaseComponent) else None
-    return _sum_up(workers) if workers else None
+    return _sum_up(workers) if workers and not (workers.is_group and ray_address) else None
 
 
 def _sum_up(workers: Workers) -> Resources | None:
