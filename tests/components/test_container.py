@@ -178,11 +178,7 @@ class TestInACluster:
         shared = tmp_path / "shared"
         shared.mkdir()
         with serve_cluster(tmp_path, shared) as cluster:
-            monkeypatch.setattr(pods, "ACCOUNT_DIR", str(cluster.account_dir))
-            monkeypatch.setattr(pods, "_LOOK_SECONDS", 0.02)
-            monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
-            monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(cluster.port))
-            monkeypatch.setenv("HOSTNAME", cluster.own["metadata"]["name"])
+            cluster.enter(monkeypatch)
             yield cluster
 
     def test_a_container_is_a_pod_with_the_volumes_of_the_step(self, cluster, tmp_path, capfd):
@@ -259,7 +255,7 @@ class TestCompiled:
 
     def test_a_root_in_a_bucket_is_refused(self):
         config = KubeflowV2DagRunnerConfig(default_image="ours")
-        with pytest.raises(BadPipeline, match="'example/busybox', which sees no files in s3://b/r"):
+        with pytest.raises(BadPipeline, match="'example/busybox', which see no files in s3://b/r"):
             compile_pipeline(make_pipeline("s3://b/r"), config)
 
 

@@ -152,6 +152,12 @@ def test_workers_run_in_their_pod_or_on_ray():
     assert "resources" not in container_of(spec, "group")  # which are Ray's
     spec, _ = compile_it(make_pipeline(group, default=1))
     assert "--on" not in container_of(spec, "group")["args"]
+    spec, _ = compile_it(make_pipeline(group, default=1), worker_pods=True)
+    assert container_of(spec, "group")["args"][-4:-2] == ["--on", "pods"]
+    assert "resources" not in container_of(spec, "group")
+    in_bucket = Pipeline("p", "gs://bucket/root", components=[group])
+    with pytest.raises(BadPipeline, match="runs in pods of its workers, which see no files in gs:"):
+        compile_it(in_bucket, worker_pods=True)
     group.workers = Workers(2, bind="0.0.0.0")
     with pytest.raises(BadPipeline, match="a step is one pod"):
         compile_it(make_pipeline(group, default=1))

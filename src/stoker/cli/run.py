@@ -26,8 +26,9 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 on_option = click.option(
     "--on",
     "where",
-    type=click.Choice(["processes", "ray"]),
-    help="Where the steps run, whatever the file says: on this machine, or on a Ray cluster.",
+    type=click.Choice(["processes", "ray", "pods"]),
+    help="Where the steps run, whatever the file says: on this machine, on a Ray cluster, or, in a "
+    "pod of Kubernetes, with a pod for each worker of a training.",
 )
 address_option = click.option(
     "--address",
@@ -129,6 +130,10 @@ def choose_launcher(
         from stoker.launchers.on_ray import OnRay
 
         return OnRay(address)
+    if where == "pods":
+        from stoker.launchers.on_pods import OnPods
+
+        return OnPods()
     if where:
         from stoker.launchers.processes import Processes
 

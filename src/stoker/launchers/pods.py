@@ -24,7 +24,7 @@ Record = dict[str, Any]
 ACCOUNT_DIR = "/var/run/secrets/kubernetes.io/serviceaccount"
 _LOOK_SECONDS = 1.0
 _ANSWER_SECONDS = 60.0
-_ENDED = ("Succeeded", "Failed")
+ENDED = ("Succeeded", "Failed")
 _HOPELESS = {
     *("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"),
     *("CreateContainerConfigError", "CreateContainerError", "RunContainerError"),
@@ -36,8 +36,10 @@ _TAKEN_OVER = (
 )
 
 
-class _Refused(StepFailed):
+class Refused(StepFailed):
     """The cluster did not do what it was asked for."""
+
+    status = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +81,12 @@ class Cluster:
             connection.request(method, path, json.dumps(body) if body else None, headers)
             answer = connection.getresponse()
         except OSError as error:
-            raise _Refused(f"the cluster at {self.host}:{self.port} is lost: {error}.") from error
+            raise Refused(f"the cluster at {self.host}:{self.port} is lost: {error}.") from error
         if answer.status >= 400:
             text = _find_message(answer.read())
-            raise _Refused(f"the cluster refused {method} of pods with {answer.status}: {text}")
+            refused = Refused(f"the cluster refused {method} of pods with {answer.status}: {text}")
+            refused.status = answer.status
+            raise refused
         return answer
 
     def ask(self, method: str, pod: str = "", *, body: Record | None = None) -> Record:
@@ -90,6 +94,14 @@ class Cluster:
         with self.open(method, pod, body=body) as answer:
             record: Record = json.loads(answer.read())
             return record
+
+    def remove(self, pod: str) -> None:
+        """End a pod, if it is there."""
+        try:
+            self.ask("DELETE", pod)
+        except Refused as refused:
+            if refused.status != 404:
+                raise
 
 
 def _find_message(text: bytes) -> str:
@@ -111,14 +123,19 @@ def run_pod(
 
     Each of `folders` has to be on a volume that this pod shares with others.
     """
-    own = cluster.ask("GET", os.environ.get("HOSTNAME", ""))
+    own = read_own_pod(cluster)
     manifest = make_manifest(own, image=image, command=command, args=args)
     refuse_unshared(manifest, folders)
     name = cluster.ask("POST", body=manifest)["metadata"]["name"]
     try:
         return _follow(cluster, name)
     finally:
-        cluster.ask("DELETE", name)
+        cluster.remove(name)
+
+
+def read_own_pod(cluster: Cluster) -> Record:
+    """The pod that this process is in: its name is that of its machine."""
+    return cluster.ask("GET", os.environ.get("HOSTNAME", ""))
 
 
 def make_manifest(
@@ -126,7 +143,7 @@ def make_manifest(
 ) -> Record:
     """A pod for a container that sees the volumes that the pod `own` shares with others."""
     spec = own["spec"]
-    main = _find_main(spec["containers"])
+    main = find_main(spec["containers"])
     volumes = [one for one in spec.get("volumes", ()) if one.keys() - _OF_ONE_POD]
     names = {one["name"] for one in volumes}
     mounts = [one for one in main.get("volumeMounts", ()) if one["name"] in names]
@@ -158,7 +175,7 @@ def make_manifest(
     }
 
 
-def _find_main(containers: Sequence[Record]) -> Record:
+def find_main(containers: Sequence[Record]) -> Record:
     """The container that this process is in: `main` in Kubeflow's pods, `base` in Airflow's."""
     return next((one for one in containers if one["name"] in ("main", "base")), containers[0])
 
@@ -178,17 +195,10 @@ def refuse_unshared(manifest: Record, folders: Sequence[str]) -> None:
 def _follow(cluster: Cluster, name: str) -> int:
     """Print what the pod prints until it ends; gives the exit code of its container."""
     while (status := cluster.ask("GET", name)["status"]).get("phase") == "Pending":
-        waits = [
-            one["state"]["waiting"]
-            for one in status.get("containerStatuses", ())
-            if "waiting" in one.get("state", {})
-        ]
-        for one in waits:
-            if one.get("reason") in _HOPELESS:
-                raise _Refused(f"its pod cannot start: {one['reason']}: {one.get('message', '')}")
+        refuse_hopeless(status)
         time.sleep(_LOOK_SECONDS)
     _print_log(cluster, name)
-    while (status := cluster.ask("GET", name)["status"]).get("phase") not in _ENDED:
+    while (status := cluster.ask("GET", name)["status"]).get("phase") not in ENDED:
         time.sleep(_LOOK_SECONDS)
     if status["phase"] == "Succeeded":
         return 0
@@ -198,8 +208,16 @@ def _follow(cluster: Cluster, name: str) -> int:
         if "terminated" in one.get("state", {})
     ]
     if not any(ends):
-        raise _Refused(f"its pod {name} was lost: {status.get('reason', 'it does not say why')}.")
+        raise Refused(f"its pod {name} was lost: {status.get('reason', 'it does not say why')}.")
     return int(max(ends))
+
+
+def refuse_hopeless(status: Record) -> None:
+    """Raise if a pod waits for what will not come, such as an image that is not there."""
+    for one in status.get("containerStatuses", ()):
+        waits = one.get("state", {}).get("waiting", {})
+        if waits.get("reason") in _HOPELESS:
+            raise Refused(f"its pod cannot start: {waits['reason']}: {waits.get('message', '')}")
 
 
 def _print_log(cluster: Cluster, name: str) -> None:

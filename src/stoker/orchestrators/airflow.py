@@ -44,6 +44,7 @@ class AirflowPipelineConfig:
         pipeline_file: str | None = None,
         env: Mapping[str, str] | None = None,
         ray_address: str | None = None,
+        worker_pods: bool = False,
         **_: Any,
     ) -> None:
         """`airflow_dag_config` are arguments of Airflow's DAG, such as schedule and start_date.
@@ -51,7 +52,8 @@ class AirflowPipelineConfig:
         Steps are commands on the worker's machine, started by the `stoker` on its PATH, or by
         another interpreter: `python`. With an `image` they are pods, in which `pipeline_file` is
         where this file is. `env` are variables for all of them; `ray_address` is the cluster on
-        which trainings with several workers run.
+        which trainings with several workers run; with `worker_pods`, and where steps are pods, each
+        worker is one.
         """
         self.dag_arguments = dict(airflow_dag_config or {})
         if "schedule_interval" in self.dag_arguments:  # as Airflow called it until 2.4
@@ -61,6 +63,7 @@ class AirflowPipelineConfig:
         self.pipeline_file = pipeline_file
         self.env = dict(env or {})
         self.ray_address = ray_address
+        self.worker_pods = worker_pods
 
 
 class AirflowDagRunner:
@@ -204,7 +207,8 @@ def _make_pod(
         ) from error
     words = make_command(config.pipeline_file or os.path.basename(file), step.id)
     options = [f"--param-env={name}={_PARAMETER.format(n)}" for n, name in enumerate(parameters)]
-    asked = find_resources(node, config.ray_address)
+    place = choose_place(node, config)
+    asked = find_resources(node, has_workers=not place)
     limits = {
         "cpu": asked and asked.cpu,
         "memory": asked and asked.memory,
@@ -216,7 +220,7 @@ def _make_pod(
         cmds=words[:1],
         arguments=[
             *(*words[1:-1], "{{ run_id }}", "--no-retries", *options),
-            *choose_place(node, config),
+            *place,
         ],
         env_vars=_make_environment(config, parameters),
         container_resources=models.V1ResourceRequirements(

@@ -65,6 +65,7 @@ class KubeflowV2DagRunnerConfig:
         secrets: Mapping[str, tuple[str, str]] | None = None,
         ray_address: str | None = None,
         volumes: Mapping[str, str] | None = None,
+        worker_pods: bool = False,
         **_: Any,
     ) -> None:
         """`default_image` may name one for each step, by its id, beside that of all others.
@@ -73,7 +74,8 @@ class KubeflowV2DagRunnerConfig:
         `env` are variables of every step; `secrets` are parameters, and variables of the
         environment, each by the name and the key of a Kubernetes secret; `ray_address` is the
         cluster on which trainings with several workers run; `volumes` are claims of persistent
-        volumes, by the paths that they are mounted at in every step.
+        volumes, by the paths that they are mounted at in every step; with `worker_pods` each worker
+        of a training has a pod of its own.
         """
         self.display_name = display_name
         self.default_image = default_image
@@ -83,6 +85,7 @@ class KubeflowV2DagRunnerConfig:
         self.secrets = dict(secrets or {})
         self.ray_address = ray_address
         self.volumes = dict(volumes or {})
+        self.worker_pods = worker_pods
 
     def find_image(self, node_id: str) -> str:
         """The image of a step."""
@@ -209,8 +212,9 @@ def compile_pipeline(
     steps = outline_steps(pipeline)
     for step in steps:
         node = nodes[step.id]
-        _refuse_container_in_bucket(node, pipeline)
-        options = ["--skip-ok", "--no-retries", *choose_place(node, config)]
+        _refuse_other_pods_in_bucket(node, pipeline, config)
+        place = choose_place(node, config)
+        options = ["--skip-ok", "--no-retries", *place]
         for name in sorted(by_reference):
             options += ["--param-env", f"{name}={_SECRET_VARIABLE.format(name.upper())}"]
         words = make_command(
@@ -226,7 +230,7 @@ def compile_pipeline(
             command=config.default_commands,
             args=words,
             env=config.env,
-            resources=find_resources(node, config.ray_address),
+            resources=find_resources(node, has_workers=not place),
             secrets=secrets,
             volumes=config.volumes,
         )
@@ -234,14 +238,19 @@ def compile_pipeline(
     return make_spec(name, steps, containers, parameters)
 
 
-def _refuse_container_in_bucket(node: Node, pipeline: Pipeline) -> None:
-    """A container of the user's own gets paths: those of a volume that its pod shares with ours."""
+def _refuse_other_pods_in_bucket(
+    node: Node, pipeline: Pipeline, config: KubeflowV2DagRunnerConfig
+) -> None:
+    """Pods that a step starts get paths: those of a volume that they share with the step's own."""
     spec = node.executor_spec if isinstance(node, BaseComponent) else None
+    what = "in pods of its workers" if "pods" in choose_place(node, config) else ""
+    if isinstance(spec, ExecutorContainerSpec):
+        what = f"in the image {spec.image!r}"
     root = str(pipeline.pipeline_root)
-    if isinstance(spec, ExecutorContainerSpec) and is_remote(root):
+    if what and is_remote(root):
         raise BadPipeline(
-            f"{node.id} runs in the image {spec.image!r}, which sees no files in {root}. Put the "
-            f"root on a volume of the cluster: …Config(volumes={{'/mnt/root': 'CLAIM'}})."
+            f"{node.id} runs {what}, which see no files in {root}. Put the root on a volume of the "
+            "cluster: …Config(volumes={'/mnt/root': 'CLAIM'})."
         )
 
 
@@ -252,23 +261,25 @@ def choose_place(node: Node, config: Any) -> list[str]:
         return []
     if config.ray_address:
         return ["--on", "ray", "--address", config.ray_address]
+    if config.worker_pods:
+        return ["--on", "pods"]
     if workers.bind:
         raise BadPipeline(
             f"{node.id}: Workers(bind={workers.bind!r}) is for several machines, and a step is one "
-            f"pod. Leave bind out, and {workers.count} workers share it; or name a Ray cluster: "
-            f"{type(config).__name__}(ray_address='HOST:PORT')."
+            f"pod. Leave bind out, and {workers.count} workers share it; or spread them: "
+            f"{type(config).__name__}(worker_pods=True), or ray_address='HOST:PORT'."
         )
     return []
 
 
-def find_resources(node: Node, ray_address: str | None) -> Resources | None:
-    """What a step asks for: by `with_resources`, TFX's `with_platform_config`, or `workers`."""
+def find_resources(node: Node, *, has_workers: bool) -> Resources | None:
+    """What a step asks for: by `with_resources`, TFX's `with_platform_config`, or its workers."""
     if node.resources:
         return node.resources
     if node.platform_config is not None:
         return _read_platform_config(node)
     workers = node.workers if isinstance(node, BaseComponent) else None
-    return _sum_up(workers) if workers and not (workers.is_group and ray_address) else None
+    return _sum_up(workers) if workers and has_workers else None
 
 
 def _sum_up(workers: Workers) -> Resources | None:

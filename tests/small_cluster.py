@@ -3,6 +3,8 @@
 
 import contextlib
 import json
+import os
+import signal
 import ssl
 import subprocess
 import threading
@@ -12,6 +14,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from stoker.launchers import pods
+
+HERE = "127.0.0.1"
+"""The address of every pod, and of the API."""
 TOKEN = "a-token-of-the-cluster"
 PODS = "/api/v1/namespaces/pipelines/pods"
 
@@ -29,14 +37,27 @@ class SmallCluster:
     """Why its pods do not start, if so."""
     port: int = 0
 
+    def enter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let this process be in the step's pod."""
+        monkeypatch.setattr(pods, "ACCOUNT_DIR", str(self.account_dir))
+        monkeypatch.setattr(pods, "_LOOK_SECONDS", 0.02)
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", HERE)
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(self.port))
+        monkeypatch.setenv("HOSTNAME", self.own["metadata"]["name"])
+
     def make(self, manifest: dict[str, Any]) -> dict[str, Any]:
         (container,) = manifest["spec"]["containers"]
         self.made.append(manifest)
         if self.waiting is None:
             words = [*container.get("command", ()), *container.get("args", ())]
-            name = manifest["metadata"]["name"]
-            self.processes[name] = subprocess.Popen(
-                words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            variables = {one["name"]: one.get("value", HERE) for one in container.get("env", ())}
+            self.processes[manifest["metadata"]["name"]] = subprocess.Popen(
+                words,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **variables},
+                cwd=container.get("workingDir"),
+                start_new_session=True,
             )
         return manifest
 
@@ -56,8 +77,9 @@ class SmallCluster:
     def remove(self, name: str) -> dict[str, Any]:
         self.removed.append(name)
         if process := self.processes.get(name):
-            process.kill()
-            process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
         return {"status": "Success"}
 
 
@@ -79,7 +101,7 @@ def serve_cluster(folder: Path, shared: Path) -> Iterator[SmallCluster]:
     (account / "token").write_text(TOKEN + "\n")
     (account / "namespace").write_text("pipelines")
     cluster = SmallCluster(account, make_own_pod(shared))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _make_handler(cluster))
+    server = ThreadingHTTPServer((HERE, 0), _make_handler(cluster))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     server.socket = context.wrap_socket(server.socket, server_side=True)
