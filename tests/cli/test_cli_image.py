@@ -6,6 +6,10 @@ import shutil
 import subprocess
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from stoker.cli import image
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +74,31 @@ def test_a_package_from_a_folder_needs_a_wheel(stoker, folder):
     refused = stoker("image", "context", "app")
     assert refused.code == 2
     assert "stoker is installed from a folder" in refused.err
+
+
+def list_needed(name):
+    """A package and all that it needs here, as an environment of its own would have them."""
+    found, ahead = {}, [Requirement(name)]
+    for asked in ahead:
+        key = canonicalize_name(asked.name)
+        if key in found and not asked.extras:
+            continue
+        found[key] = package = importlib.metadata.distribution(key)
+        for wanted in map(Requirement, package.requires or ()):
+            extras = {"", *asked.extras}
+            if wanted.marker is None or any(wanted.marker.evaluate({"extra": x}) for x in extras):
+                ahead.append(wanted)
+    return found
+
+
+def test_an_image_of_stoker_and_what_it_needs_is_small(capsys):
+    """By the sizes of what is installed here: there is no engine to make it with."""
+    packages = list_needed("stoker")
+    sizes = {key: image._measure(one) for key, one in packages.items() if key != "libclang"}
+    gigabytes = (sum(sizes.values()) + image._BASE_BYTES) / 1e9
+    with capsys.disabled():
+        print(f"\nan image of {len(sizes)} packages: about {gigabytes:.2f} GB")
+    assert 1.5 < gigabytes < 2.5
 
 
 @pytest.mark.envs

@@ -8,13 +8,25 @@ import tarfile
 import pytest
 import yaml
 
-from stoker.dsl import Cond, OutputDict, Parameter, Pipeline, RuntimeParameter, component
+from stoker.artifacts import Examples
+from stoker.components import Trainer
+from stoker.components.container import create_container_component
+from stoker.dsl import (
+    Channel,
+    Cond,
+    OutputDict,
+    Parameter,
+    Pipeline,
+    RuntimeParameter,
+    component,
+)
 from stoker.errors import BadPipeline
 from stoker.orchestrators.kubeflow import (
     KubeflowDagRunner,
     KubeflowDagRunnerConfig,
     KubeflowV2DagRunner,
     KubeflowV2DagRunnerConfig,
+    compile_pipeline,
 )
 from stoker.orchestrators.pipeline_spec import parse_quantity
 from stoker.orchestrators.yaml_text import to_yaml
@@ -134,11 +146,18 @@ def test_resources_are_quantities(wrong):
 
 def test_workers_run_in_their_pod_or_on_ray():
     group = first(value=1).with_id("group")
-    group.workers = Workers(2)
+    group.workers = Workers(2, cpus_each=3)
     spec, _ = compile_it(make_pipeline(group, default=1), ray_address="ray:6379")
     assert "--on ray --address ray:6379" in " ".join(container_of(spec, "group")["args"])
+    assert "resources" not in container_of(spec, "group")  # which are Ray's
     spec, _ = compile_it(make_pipeline(group, default=1))
     assert "--on" not in container_of(spec, "group")["args"]
+    spec, _ = compile_it(make_pipeline(group, default=1), worker_pods=True)
+    assert container_of(spec, "group")["args"][-4:-2] == ["--on", "pods"]
+    assert "resources" not in container_of(spec, "group")
+    in_bucket = Pipeline("p", "gs://bucket/root", components=[group])
+    with pytest.raises(BadPipeline, match="runs in pods of its workers, which see no files in gs:"):
+        compile_it(in_bucket, worker_pods=True)
     group.workers = Workers(2, bind="0.0.0.0")
     with pytest.raises(BadPipeline, match="a step is one pod"):
         compile_it(make_pipeline(group, default=1))
@@ -181,6 +200,56 @@ class TestSecrets:
         (told,) = platform["deploymentSpec"]["executors"]["exec-login"]["secretAsEnv"]
         assert told["secretName"] == "keys"
         assert told["keyToEnv"] == [{"secretKey": "api", "envVar": "STOKER_PARAMETER_API_KEY"}]
+
+    @pytest.mark.parametrize(
+        "config",
+        [
+            {"env": {"DB_PASSWORD": "postgres"}},
+            {"env": {"STOKER_STORE": "postgresql://me:s3cr3t-0123@host/db"}},
+            {"env": {"OPTIONS": "--api_key=s3cr3t-0123"}},
+            {"default_image": "https://me:s3cr3t-0123@host/image"},
+            {"default_commands": ["stoker", "--store", "mysql://me:s3cr3t-0123@host/db"]},
+        ],
+    )
+    def test_settings_with_a_secret_are_refused_without_telling_it(self, config):
+        with pytest.raises(ValueError, match=r"hold a secret.*\*\*\*") as refused:
+            compile_it(self.make(), **config)
+        assert "s3cr3t" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        "words", [["--db_password=s3cr3t-0123"], ["--token", "s3cr3t-0123"], ["db://a:s3cr3t@b"]]
+    )
+    def test_arguments_of_the_file_with_a_secret_are_refused(self, words, monkeypatch):
+        monkeypatch.setattr("sys.argv", ["runner.py", *words])
+        with pytest.raises(ValueError, match="The file's own arguments hold a secret"):
+            compile_it(self.make())
+
+    def test_a_default_is_a_secret_by_its_own_form_too(self):
+        url = RuntimeParameter("address", str, "postgresql://me:s3cr3t-0123@host/db")
+        pipeline = Pipeline("secretive", "root", components=[TestSecrets.login(key=url)])
+        with pytest.raises(ValueError, match="default of the parameter 'address' is a secret"):
+            compile_it(pipeline)
+        config = KubeflowV2DagRunnerConfig(default_image="image")
+        with pytest.raises(ValueError, match="default of the parameter 'api_key' is a secret"):
+            compile_pipeline(self.make(), config, {"api_key": "s3cr3t-0123"})
+
+    def test_what_steps_are_told_in_the_pipeline_file_is_not_in_the_compiled_one(self, monkeypatch):
+        monkeypatch.setenv("STOKER_STORE", "postgresql://me:s3cr3t-0123@host/db")
+        trainer = Trainer(
+            examples=Channel(type=Examples),
+            module_file="module.py",
+            custom_config={"password": "s3cr3t-0123"},
+        )
+        container = create_container_component(
+            name="Boxed", image="box", command=["sh", "-c", "curl -H 'X-Token: s3cr3t-0123' host"]
+        )
+        pipeline = Pipeline(
+            "secretive",
+            "root",
+            components=[trainer, container(), TestSecrets.login(key="s3cr3t-0123")],
+            beam_pipeline_args=["--runner=DirectRunner", "--password=s3cr3t-0123"],
+        )
+        assert "s3cr3t" not in json.dumps(compile_it(pipeline))
 
     def test_what_the_environment_keeps_secret_is_not_quoted(self, monkeypatch):
         monkeypatch.setenv("REGISTRY_PASSWORD", "s3cr3t-0123")

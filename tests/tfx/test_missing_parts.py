@@ -11,7 +11,6 @@ NAMES = {
     "tfx.components.ExampleDiff": "previous_statistics",
     "tfx.components.DistributionValidator": "previous_statistics",
     "tfx.v1.proto.ExampleDiffConfig": "previous_statistics",
-    "tfx.dsl.components.base.executor_spec.ExecutorContainerSpec": "create_container_component",
     "tfx.orchestration.data_types.ExecutionInfo": "executor",
     "tfx.proto.orchestration.pipeline_pb2.Pipeline": "components",
 }
@@ -47,7 +46,6 @@ def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
 @pytest.mark.parametrize(
     "statement",
     [
-        "from tfx.dsl.component.experimental import executor_specs",
         "from tfx.examples.penguin import penguin_utils_base as base",
         "import tfx.examples.chicago_taxi_pipeline.taxi_utils",
         "from tfx.experimental.templates.taxi.models import features",

@@ -13,9 +13,7 @@ state first asks `is_stop_wanted` between two steps, inside of `defer_stop`.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
-import multiprocessing
 import os
 import pickle
 import signal
@@ -24,11 +22,13 @@ import threading
 import time
 import traceback
 import warnings
-from multiprocessing.connection import Connection, wait
 from types import FrameType
-from typing import Any, Callable, Iterator, NoReturn
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn
 
 from .streams import flush_streams
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 _PR_SET_PDEATHSIG = 1
 _LOOK_SECONDS = 1.0
@@ -74,6 +74,8 @@ def fork() -> int:
 
 def _end_with(parent: int) -> None:
     if sys.platform == "linux":
+        import ctypes  # takes its time, and most who import this file fork nothing
+
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     else:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
@@ -124,7 +126,9 @@ class Child:
 
     def __init__(self, work: Work, *args: Any) -> None:
         self._exit_code: int | None = None
-        self.connection, theirs = multiprocessing.Pipe()
+        from multiprocessing import Pipe
+
+        self.connection, theirs = Pipe()
         self.pid = fork()
         if self.pid == 0:
             self.connection.close()
@@ -220,6 +224,8 @@ class ForkServer:
 
 
 def _fork_on_request(connection: Connection, work: Work) -> None:
+    from multiprocessing.connection import wait
+
     running: dict[Any, tuple[str, Child]] = {}
     while True:
         for ready in wait([connection, *running]):

@@ -17,9 +17,6 @@ from stoker.cli.options import complete, fresh_option, parameter_option
 from stoker.cli.printing import print_line
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
-from stoker.launchers.in_process import InProcess
-from stoker.launchers.on_ray import OnRay
-from stoker.launchers.processes import Processes
 from stoker.metadata.config import STORE_VARIABLE, use_store
 from stoker.runner import intercept
 
@@ -29,8 +26,9 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 on_option = click.option(
     "--on",
     "where",
-    type=click.Choice(["processes", "ray"]),
-    help="Where the steps run, whatever the file says: on this machine, or on a Ray cluster.",
+    type=click.Choice(["processes", "ray", "pods"]),
+    help="Where the steps run, whatever the file says: on this machine, on a Ray cluster, or, in a "
+    "pod of Kubernetes, with a pod for each worker of a training.",
 )
 address_option = click.option(
     "--address",
@@ -123,12 +121,24 @@ def choose_launcher(
     if debug and where:
         raise click.UsageError("--debug runs the steps in this process: leave --on out.")
     if debug:
+        from stoker.launchers.in_process import InProcess  # loads all that a worker does
+
         return InProcess()
     if address and where != "ray":
         raise click.UsageError("--address is that of a Ray cluster: use it with --on ray.")
     if where == "ray":
+        from stoker.launchers.on_ray import OnRay
+
         return OnRay(address)
-    return Processes() if where else None
+    if where == "pods":
+        from stoker.launchers.on_pods import OnPods
+
+        return OnPods()
+    if where:
+        from stoker.launchers.processes import Processes
+
+        return Processes()
+    return None
 
 
 def run_as_main(file: str, arguments: Sequence[str], pipelines: Sized) -> int:

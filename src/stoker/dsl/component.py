@@ -228,6 +228,13 @@ class ComponentSpec:
         except (json_format.ParseError, json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"{self._name}: {key!r} is not a {name}: {error}") from error
 
+    def tell_executor(self, values: Mapping[str, Any]) -> None:
+        """Add what is for the executor alone, and is no parameter that users give."""
+        if values:
+            rows = {key: ExecutionParameter(type=type(value)) for key, value in values.items()}
+            vars(self)["PARAMETERS"] = {**self.PARAMETERS, **rows}
+            self.exec_properties |= values
+
     @property
     def placeholders(self) -> list[Placeholder]:
         """What stands in the parameters for values that are known only when the step runs."""
@@ -565,6 +572,7 @@ class BaseComponent(Node):
                 f"{type(self).__name__}: custom_executor_spec takes an ExecutorClassSpec, "
                 f"got {executor_spec!r}."
             )
+        spec.tell_executor(executor_spec.make_parameters(spec))
         self.spec = spec
         self.executor_spec = executor_spec
         self.beam_pipeline_args: list[str] | None = None
@@ -605,7 +613,7 @@ class BaseComponent(Node):
 
     def find_lacks(self) -> Iterable[Problem]:
         """What this machine lacks that the step needs, whatever its inputs are."""
-        return ()
+        return self.executor_spec.find_lacks()
 
     def find_problems(self, parameters: dict[str, Any]) -> Iterable[Problem]:  # noqa: ARG002
         """What files, folders and packages say against the step before any step has run."""

@@ -5,7 +5,7 @@ import abc
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -125,6 +125,14 @@ class ExecutorClassSpec:
         """Where the class is, as a worker looks it up."""
         cls = self.executor_class
         return cls if isinstance(cls, str) else reference_to(cls)
+
+    def make_parameters(self, spec: Any) -> dict[str, Any]:  # noqa: ARG002
+        """What the executor is told besides the parameters of its component."""
+        return {}
+
+    def find_lacks(self) -> Iterable[Any]:
+        """What this machine lacks that the executor needs, whatever the component is."""
+        return ()
 
 
 class BeamExecutorSpec(ExecutorClassSpec):

@@ -21,6 +21,8 @@ from stoker.task import Member, ProcessNeeds
 
 HEARTBEAT = "heartbeat"
 BEAT_SECONDS = 1.0
+WORKER_LOST = "WorkerLost"
+"""The kind of failure of a process that ended, or is not heard of, without saying why."""
 
 
 def join_worker_group(member: Member, needs: ProcessNeeds) -> None:

@@ -18,12 +18,13 @@ from typing import Any
 
 from stoker.errors import StepFailed
 from stoker.launchers import Watcher
+from stoker.launchers.heartbeat import WORKER_LOST
 from stoker.launchers.ray_host import Host, HostOffer, Message
 from stoker.launchers.ray_session import connect, load_ray
 from stoker.launchers.resources import share_node
 from stoker.launchers.shipping import Shipment, pack
 from stoker.launchers.visiting import read_written, write_chunk
-from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
+from stoker.launchers.worker_group import run_worker_group
 from stoker.metadata.config import STORE_VARIABLE
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 

@@ -32,10 +32,10 @@ from stoker.any_python.launcher_link import send_request
 from stoker.any_python.modules import is_installed
 from stoker.dsl.executor import BaseExecutor
 from stoker.launchers import Watcher
+from stoker.launchers.heartbeat import WORKER_LOST
 from stoker.launchers.interpreters.finding import scrub
 from stoker.launchers.resources import find_free_addresses, share_resources
 from stoker.launchers.step_log import StepLog
-from stoker.launchers.worker_group import WORKER_LOST, run_worker_group
 from stoker.metadata.config import STORE_VARIABLE
 from stoker.metadata.masking import KnownSecrets, StreamMask, environment, find_secrets
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
@@ -74,6 +74,8 @@ class Processes:
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in fresh processes; Ctrl-C stops them and gives a canceled Outcome."""
         if task.needs_worker_group:
+            from stoker.launchers.worker_group import run_worker_group  # most work alone
+
             return run_worker_group(task, watcher, self.reserve)
         slot = _Slot(self._worker)
         ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()

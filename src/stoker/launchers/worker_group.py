@@ -25,14 +25,11 @@ from typing import Any, Protocol
 
 from stoker.artifacts import Artifact, every
 from stoker.launchers import Watcher
-from stoker.launchers.heartbeat import BEAT_SECONDS, HEARTBEAT
+from stoker.launchers.heartbeat import BEAT_SECONDS, HEARTBEAT, WORKER_LOST
 from stoker.launchers.step_log import StepLog
 from stoker.storage.files import remove_dir
 from stoker.storage.root import output_dir
 from stoker.task import Cluster, Failure, Member, Outcome, Task, Workers
-
-WORKER_LOST = "WorkerLost"
-"""The kind of failure of a process that ended, or is not heard of, without saying why."""
 
 _START_SECONDS = 300.0
 _SILENT_SECONDS = 8.0

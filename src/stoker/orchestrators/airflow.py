@@ -21,7 +21,7 @@ from stoker.any_python.modules import stop_loading_here
 from stoker.dsl.component import Node
 from stoker.dsl.pipeline import Pipeline
 from stoker.errors import MissingPart
-from stoker.orchestrators.kubeflow import find_resources
+from stoker.orchestrators.kubeflow import choose_place, find_resources
 from stoker.orchestrators.settings import find_program, refuse_secrets
 from stoker.runner.local_dag_runner import LocalDagRunner, is_started_by_command
 from stoker.runner.step_list import StepOutline, find_parameters, make_command, outline_steps
@@ -43,13 +43,17 @@ class AirflowPipelineConfig:
         image: str | None = None,
         pipeline_file: str | None = None,
         env: Mapping[str, str] | None = None,
+        ray_address: str | None = None,
+        worker_pods: bool = False,
         **_: Any,
     ) -> None:
         """`airflow_dag_config` are arguments of Airflow's DAG, such as schedule and start_date.
 
         Steps are commands on the worker's machine, started by the `stoker` on its PATH, or by
         another interpreter: `python`. With an `image` they are pods, in which `pipeline_file` is
-        where this file is. `env` are variables for all of them.
+        where this file is. `env` are variables for all of them; `ray_address` is the cluster on
+        which trainings with several workers run; with `worker_pods`, and where steps are pods, each
+        worker is one.
         """
         self.dag_arguments = dict(airflow_dag_config or {})
         if "schedule_interval" in self.dag_arguments:  # as Airflow called it until 2.4
@@ -58,6 +62,8 @@ class AirflowPipelineConfig:
         self.image = image
         self.pipeline_file = pipeline_file
         self.env = dict(env or {})
+        self.ray_address = ray_address
+        self.worker_pods = worker_pods
 
 
 class AirflowDagRunner:
@@ -81,7 +87,7 @@ class AirflowDagRunner:
                 f"this machine: stoker run {find_program()}",
                 name="airflow",
             )
-        refuse_secrets(pipeline, {})
+        refuse_secrets(find_parameters(pipeline), {"The variables of env=": self._config.env})
         return _make_dag(pipeline, self._config, _find_file(sys._getframe(1)))
 
 
@@ -155,7 +161,7 @@ def _make_command_task(
     config: AirflowPipelineConfig,
     file: str,
     step: StepOutline,
-    _: Node,
+    node: Node,
     parameters: Sequence[str],
 ) -> Any:
     words = make_command(file, step.id)
@@ -165,7 +171,8 @@ def _make_command_task(
         for number, name in enumerate(parameters)
     ]
     step_words = shlex.join([*start, *words[1:-1]])
-    command = " ".join([step_words, f'"${_RUN_ID}"', "--no-retries", *options])
+    place = shlex.join(choose_place(node, config) if config.ray_address else [])
+    command = " ".join([step_words, f'"${_RUN_ID}"', "--no-retries", *options, place]).rstrip()
     return _import_operator("bash", "BashOperator")(
         **_make_common(dag, step),
         bash_command=f"exec {command}",  # a signal is for the step, not for the shell
@@ -200,7 +207,8 @@ def _make_pod(
         ) from error
     words = make_command(config.pipeline_file or os.path.basename(file), step.id)
     options = [f"--param-env={name}={_PARAMETER.format(n)}" for n, name in enumerate(parameters)]
-    asked = find_resources(node)
+    place = choose_place(node, config)
+    asked = find_resources(node, has_workers=not place)
     limits = {
         "cpu": asked and asked.cpu,
         "memory": asked and asked.memory,
@@ -210,7 +218,10 @@ def _make_pod(
         **_make_common(dag, step),
         image=config.image,
         cmds=words[:1],
-        arguments=[*words[1:-1], "{{ run_id }}", "--no-retries", *options],
+        arguments=[
+            *(*words[1:-1], "{{ run_id }}", "--no-retries", *options),
+            *place,
+        ],
         env_vars=_make_environment(config, parameters),
         container_resources=models.V1ResourceRequirements(
             limits={name: value for name, value in limits.items() if value}

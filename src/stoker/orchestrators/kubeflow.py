@@ -24,8 +24,9 @@ from typing import Any
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from stoker.any_python.layout import is_remote
 from stoker.any_python.modules import stop_loading_here
-from stoker.components.container import ContainerComponent
+from stoker.components.container import ExecutorContainerSpec
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.resources import Resources
@@ -63,6 +64,8 @@ class KubeflowV2DagRunnerConfig:
         env: Mapping[str, str] | None = None,
         secrets: Mapping[str, tuple[str, str]] | None = None,
         ray_address: str | None = None,
+        volumes: Mapping[str, str] | None = None,
+        worker_pods: bool = False,
         **_: Any,
     ) -> None:
         """`default_image` may name one for each step, by its id, beside that of all others.
@@ -70,7 +73,9 @@ class KubeflowV2DagRunnerConfig:
         Beyond TFX's arguments: `pipeline_file` is where this file is in the image, if not as here;
         `env` are variables of every step; `secrets` are parameters, and variables of the
         environment, each by the name and the key of a Kubernetes secret; `ray_address` is the
-        cluster on which trainings with several workers run.
+        cluster on which trainings with several workers run; `volumes` are claims of persistent
+        volumes, by the paths that they are mounted at in every step; with `worker_pods` each worker
+        of a training has a pod of its own.
         """
         self.display_name = display_name
         self.default_image = default_image
@@ -79,6 +84,8 @@ class KubeflowV2DagRunnerConfig:
         self.env = dict(env or {})
         self.secrets = dict(secrets or {})
         self.ray_address = ray_address
+        self.volumes = dict(volumes or {})
+        self.worker_pods = worker_pods
 
     def find_image(self, node_id: str) -> str:
         """The image of a step."""
@@ -178,7 +185,6 @@ def compile_pipeline(
     parameter_values: Mapping[str, Any] | None = None,
 ) -> tuple[Record, Record]:
     """A pipeline as PipelineSpec, and what only Kubernetes is told besides."""
-    refuse_secrets(pipeline, config.secrets)
     file = name_in_image(config.pipeline_file)
     nodes = {node.id: node for node in pipeline.steps}
     parameters = {
@@ -188,6 +194,15 @@ def compile_pipeline(
         if name in parameters:
             one = parameters[name]
             parameters[name] = type(one)(one.name, one.ptype, value, one.description)
+    refuse_secrets(
+        parameters,
+        {
+            "The variables of env=": config.env,
+            "The file's own arguments": sys.argv[1:],
+            "The images": config.default_image,
+            "The words of default_commands=": config.default_commands,
+        },
+    )
     by_reference = find_parameters(pipeline).keys() & config.secrets.keys()
     secrets = {
         _SECRET_VARIABLE.format(name.upper()) if name in by_reference else name: place
@@ -197,12 +212,9 @@ def compile_pipeline(
     steps = outline_steps(pipeline)
     for step in steps:
         node = nodes[step.id]
-        if isinstance(node, ContainerComponent):
-            raise BadPipeline(
-                f"{node.id} runs in the image {node.image!r}, which a pod cannot start: its own "
-                "runs `stoker step`. Write it as an executor in Python, or run the pipeline here."
-            )
-        options = ["--skip-ok", "--no-retries", *_choose_place(node, config)]
+        _refuse_other_pods_in_bucket(node, pipeline, config)
+        place = choose_place(node, config)
+        options = ["--skip-ok", "--no-retries", *place]
         for name in sorted(by_reference):
             options += ["--param-env", f"{name}={_SECRET_VARIABLE.format(name.upper())}"]
         words = make_command(
@@ -218,37 +230,56 @@ def compile_pipeline(
             command=config.default_commands,
             args=words,
             env=config.env,
-            resources=find_resources(node),
+            resources=find_resources(node, has_workers=not place),
             secrets=secrets,
+            volumes=config.volumes,
         )
     name = config.display_name or pipeline.pipeline_name
     return make_spec(name, steps, containers, parameters)
 
 
-def _choose_place(node: Node, config: KubeflowV2DagRunnerConfig) -> list[str]:
-    """Where a step's workers run: those of a group in its own pod, or on a Ray cluster."""
+def _refuse_other_pods_in_bucket(
+    node: Node, pipeline: Pipeline, config: KubeflowV2DagRunnerConfig
+) -> None:
+    """Pods that a step starts get paths: those of a volume that they share with the step's own."""
+    spec = node.executor_spec if isinstance(node, BaseComponent) else None
+    what = "in pods of its workers" if "pods" in choose_place(node, config) else ""
+    if isinstance(spec, ExecutorContainerSpec):
+        what = f"in the image {spec.image!r}"
+    root = str(pipeline.pipeline_root)
+    if what and is_remote(root):
+        raise BadPipeline(
+            f"{node.id} runs {what}, which see no files in {root}. Put the root on a volume of the "
+            "cluster: …Config(volumes={'/mnt/root': 'CLAIM'})."
+        )
+
+
+def choose_place(node: Node, config: Any) -> list[str]:
+    """Where a step's workers run: those of a group in its own pod, or on the config's cluster."""
     workers = node.workers if isinstance(node, BaseComponent) else None
     if not (workers and workers.is_group):
         return []
     if config.ray_address:
         return ["--on", "ray", "--address", config.ray_address]
+    if config.worker_pods:
+        return ["--on", "pods"]
     if workers.bind:
         raise BadPipeline(
             f"{node.id}: Workers(bind={workers.bind!r}) is for several machines, and a step is one "
-            f"pod. Leave bind out, and {workers.count} workers share it; or name a Ray cluster: "
-            f"{type(config).__name__}(ray_address='HOST:PORT')."
+            f"pod. Leave bind out, and {workers.count} workers share it; or spread them: "
+            f"{type(config).__name__}(worker_pods=True), or ray_address='HOST:PORT'."
         )
     return []
 
 
-def find_resources(node: Node) -> Resources | None:
-    """What a step asks for: by `with_resources`, TFX's `with_platform_config`, or `workers`."""
+def find_resources(node: Node, *, has_workers: bool) -> Resources | None:
+    """What a step asks for: by `with_resources`, TFX's `with_platform_config`, or its workers."""
     if node.resources:
         return node.resources
     if node.platform_config is not None:
         return _read_platform_config(node)
     workers = node.workers if isinstance(node, BaseComponent) else None
-    return _sum_up(workers) if workers else None
+    return _sum_up(workers) if workers and has_workers else None
 
 
 def _sum_up(workers: Workers) -> Resources | None:
@@ -285,8 +316,8 @@ def write_spec(path: str, spec: Record, platform: Record) -> None:
     if path.endswith(".json"):
         if platform:
             raise ValueError(
-                f"{readable_path(path)}: node selectors and secrets are a second document, which "
-                "JSON has no place for. Give the file a name that ends in .yaml."
+                f"{readable_path(path)}: node selectors, secrets and volumes are a second "
+                "document, which JSON has no place for. Give the file a name that ends in .yaml."
             )
         text = json.dumps(spec, indent=2, sort_keys=True) + "\n"
     else:

@@ -40,6 +40,8 @@ class Container:
     resources: Resources | None = None
     secrets: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Variables of the environment, each by the name and key of a Kubernetes secret."""
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    """Claims of persistent volumes, by the paths that they are mounted at."""
 
 
 def make_spec(
@@ -172,9 +174,18 @@ def _describe_for_kubernetes(container: Container) -> Record:
         }
         for secret, keys in by_secret.items()
     ]
+    claims = [
+        {
+            "constant": claim,
+            "pvcNameParameter": {"runtimeValue": {"constant": claim}},
+            "mountPath": path,
+        }
+        for path, claim in container.volumes.items()
+    ]
     return {
         **_if_any("nodeSelector", {"labels": dict(selector)} if selector else {}),
         **_if_any("secretAsEnv", secrets),
+        **_if_any("pvcMount", claims),
     }
 
 

@@ -3,11 +3,11 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
-from stoker.dsl.pipeline import Pipeline
-from stoker.metadata.masking import environment, find_secrets, is_secret
-from stoker.runner.step_list import find_parameters
+from stoker.dsl.parameters import RuntimeParameter
+from stoker.metadata.masking import environment, find_secrets, mask_secrets
 from stoker.views.table import readable_path
 
 
@@ -56,16 +56,25 @@ def name_in_image(given: str | None) -> str:
     return path
 
 
-def refuse_secrets(pipeline: Pipeline, referred: dict[str, Any]) -> None:
-    """Raise if a parameter's default is a secret, which a file for others would tell."""
-    for name, parameter in find_parameters(pipeline).items():
-        if name in referred:
-            continue
-        if parameter.default is not None and is_secret(name, parameter.default):
+def refuse_secrets(parameters: Mapping[str, RuntimeParameter], said: Mapping[str, Any]) -> None:
+    """Raise if a parameter's default is a secret, or what else a file for others would tell.
+
+    `said` is what the file is to hold, by what users call it.
+    """
+    for name, parameter in parameters.items():
+        told = {name: parameter.default}
+        if parameter.default is not None and mask_secrets(told) != told:
             raise ValueError(
                 f"The default of the parameter {name!r} is a secret, and would be in the file. "
                 "Leave it out, or name a secret of the cluster: …Config(secrets={"
                 f"{name!r}: ('SECRET', 'KEY')}})."
+            )
+    for what, value in said.items():
+        if mask_secrets(value) != value:
+            raise ValueError(
+                f"{what} hold a secret, which would be in the file: {mask_secrets(value)}. Leave "
+                "it out, or name a secret of the cluster: …Config(secrets={'NAME': ('SECRET', "
+                "'KEY')})."
             )
 
 

@@ -15,7 +15,6 @@ from stoker.dsl.partial_run import Choice
 from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.users_files import find_users_path
 from stoker.errors import StokerError
-from stoker.launchers.interpreters.venvs import resolve as resolve_python
 from stoker.task import ProcessNeeds
 from stoker.user_code.fingerprint import files_of
 from stoker.user_code.imports import find_module, find_package_versions
@@ -156,7 +155,9 @@ def _find_needs(
 
 def _find_needs_elsewhere(node: BaseComponent, python: str, chosen: ProcessNeeds) -> ProcessNeeds:
     """The process of a step whose code runs in another interpreter."""
-    there = resolve_python(python)
+    from stoker.launchers.interpreters.venvs import resolve  # most have none
+
+    there = resolve(python)
     if chosen.tensorflow and not there.tensorflow:
         raise StokerError(
             f"{node.id} needs TensorFlow, and there is none in {there.path}. Install it there, or "

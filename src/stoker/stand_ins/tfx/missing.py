@@ -18,10 +18,6 @@ Advice = Mapping[str, str]
 _VALIDATOR = (
     "Give ExampleValidator the statistics to compare with: previous_statistics, serving_statistics."
 )
-_CONTAINERS = (
-    "For a step in a container use create_container_component(…), or ExecutorClassSpec(MyExecutor) "
-    "whose Do() starts one."
-)
 _STATES = "See how runs ended with `stoker runs`, or in the store's executions."
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
 _EXAMPLES = "Copy the file out of TFX's examples, beside your own, and import it from there."
@@ -37,12 +33,10 @@ NAMES: Advice = {
     "ExampleDiffConfig": _VALIDATOR,
     "ExecutionDecision": _DRIVERS,
     "ExecutionInfo": _DRIVERS,
-    "ExecutorContainerSpec": _CONTAINERS,
     "FeatureComparator": _VALIDATOR,
     "PairedExampleSkew": _VALIDATOR,
     "PipelineInfo": _DRIVERS,
     "RunState": _STATES,
-    "TemplatedExecutorContainerSpec": _CONTAINERS,
     "distribution_validator_pb2": _VALIDATOR,
     "example_diff_pb2": _VALIDATOR,
     "run_state_pb2": _STATES,
@@ -58,7 +52,6 @@ _EXAMPLE_PACKAGES = (
     "tfjs_next_page_prediction",
 )
 MODULES: Advice = {
-    "tfx.dsl.component.experimental.executor_specs": _CONTAINERS,
     **dict.fromkeys([f"tfx.examples.{name}" for name in _EXAMPLE_PACKAGES], _EXAMPLES),
     "tfx.experimental": _TEMPLATES,
     "tfx.proto.distribution_validator_pb2": _VALIDATOR,

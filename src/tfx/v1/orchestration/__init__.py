@@ -3,6 +3,6 @@
 
 from stoker.stand_ins.tfx.missing import find_part
 from stoker.runner import LocalDagRunner
-from tfx.v1.orchestration import experimental, metadata
+from tfx.v1.orchestration import metadata
 
 __getattr__ = find_part(__name__)

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executors that run in containers: not in this version."""
+"""Executors that run in containers."""
 
-from stoker.stand_ins.tfx.missing import missing_module
-
-raise missing_module(__name__)
+from stoker.components.container import TemplatedExecutorContainerSpec
