@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from stoker.dsl import Cond, OutputDict, Parameter, Pipeline, RuntimeParameter, component
+from stoker.dsl.resources import parse_quantity
 from stoker.errors import BadPipeline
 from stoker.orchestrators.kubeflow import (
     KubeflowDagRunner,
@@ -16,7 +17,6 @@ from stoker.orchestrators.kubeflow import (
     KubeflowV2DagRunner,
     KubeflowV2DagRunnerConfig,
 )
-from stoker.orchestrators.pipeline_spec import parse_quantity
 from stoker.orchestrators.yaml_text import to_yaml
 from stoker.task import Workers
 

@@ -70,6 +70,12 @@ address_option = click.option(
     help="Write a page about the run into its root at the end, also if it fails.",
 )
 @click.option(
+    "--parallel",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run up to N steps at the same time; 1 for one after the other.  [default: processors]",
+)
+@click.option(
     "--debug",
     is_flag=True,
     help="Run every step in this process, so that breakpoint() in a module works.",
@@ -90,6 +96,7 @@ def run(
     address: str | None,
     store: str | None,
     report: bool,
+    parallel: int | None,
     debug: bool,
     verbose: bool,
     arguments: tuple[str, ...],
@@ -103,7 +110,7 @@ def run(
     use_store(store)
     launcher = choose_launcher(where, address, debug=debug)
     _tell_of_misspelled(arguments)
-    with intercept(parameters, force, fresh, done, launcher, report) as runs:
+    with intercept(parameters, force, fresh, done, launcher, report, parallel) as runs:
         return run_as_main(file, arguments, runs)
 
 
