@@ -26,6 +26,7 @@ from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.resources import parse_quantity
 from stoker.launchers import Launcher, SideBySideLauncher
 from stoker.runner.console import Console
+from stoker.runner.endings import make_stop
 from stoker.runner.steps import Work
 from stoker.task import Outcome, Task
 
@@ -269,17 +270,19 @@ class _SideBySide:
 
     def _sum_up(self) -> BaseException:
         """What to raise: the first failure, or that the run was stopped. The rest is told here."""
-        failures = [one for one in self._errors if not isinstance(one[1], KeyboardInterrupt)]
+        failures = [one for _, one in self._errors if not isinstance(one, KeyboardInterrupt)]
         if len(self._errors) == 1:
             return self._errors[0][1]
         for node, error in self._errors:
             if isinstance(error, KeyboardInterrupt):
-                self._console.step(f"{node.id}: {error}")
-            elif error is not failures[0][1]:
+                if str(error) != str(make_stop(node)):  # it says how far the step is
+                    self._console.step(f"{node.id}: {error}")
+            elif error is not failures[0]:
                 self._console.step(str(error))
         if failures:
-            return failures[0][1]
-        where = f" in {_join(dict(self._errors))}" if self._errors else ""
+            return failures[0]
+        stopped = {node for node, _ in self._errors}
+        where = f" in {_join(filter(stopped.__contains__, self._work))}" if stopped else ""
         return KeyboardInterrupt(f"Stopped{where}. Run the same command to go on.")
 
 
