@@ -22,6 +22,7 @@ from stoker.launchers.on_ray import OnRay
 from stoker.launchers.processes import Processes
 from stoker.metadata.config import STORE_VARIABLE, use_store
 from stoker.runner import intercept
+from stoker.runner.plan import RunOptions
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -76,6 +77,11 @@ address_option = click.option(
     help="Run up to N steps at the same time; 1 for one after the other.  [default: processors]",
 )
 @click.option(
+    "--profile",
+    is_flag=True,
+    help="Tell at the end where the time went: imports, waiting, work, checks, publishing.",
+)
+@click.option(
     "--debug",
     is_flag=True,
     help="Run every step in this process, so that breakpoint() in a module works.",
@@ -97,6 +103,7 @@ def run(
     store: str | None,
     report: bool,
     parallel: int | None,
+    profile: bool,
     debug: bool,
     verbose: bool,
     arguments: tuple[str, ...],
@@ -110,7 +117,16 @@ def run(
     use_store(store)
     launcher = choose_launcher(where, address, debug=debug)
     _tell_of_misspelled(arguments)
-    with intercept(parameters, force, fresh, done, launcher, report, parallel) as runs:
+    options = RunOptions(
+        parameters=parameters,
+        force=force,
+        fresh=fresh,
+        done=done,
+        report=report,
+        parallel=parallel,
+        profile=profile,
+    )
+    with intercept(options, launcher) as runs:
         return run_as_main(file, arguments, runs)
 
 

@@ -3,8 +3,8 @@
 
     worker: launcher_link.report(record) ──(the launcher's channel)──▶ Console.event(record)
 
-A record is plain JSON. Its `kind` is `note` or `warning` (text), or `progress`, which says anything
-of this about a step that runs:
+A record is plain JSON. Its `kind` is `note` or `warning` (text), `usage` (for `timeline.py`), or
+`progress`, which says anything of this about a step that runs:
 
     doing, count, total, is_about, unit, per_second       what it does, how much of it is done
     step, steps, epoch, epochs, metrics, phase            how far a training is
@@ -41,6 +41,7 @@ from stoker.views.progress_lines import (
 
 if TYPE_CHECKING:
     from stoker.runner.live_line import LiveLine
+    from stoker.runner.timeline import Timeline
 
 _FIRST = "looking at its inputs"
 """What every step begins with, to know whether it has to run."""
@@ -166,6 +167,8 @@ class Console:
         self.progress_file = ""
         """Where programs that look at the run from outside find what its steps report."""
         self._noted_at = -math.inf
+        self.timeline: Timeline | None = None
+        """Who is told what each step does and when, for a run that is profiled."""
 
     @contextlib.contextmanager
     def show_step(self, name: str, *, live: bool = True) -> Iterator[None]:
@@ -177,6 +180,8 @@ class Console:
         step = _RunningStep.start(name, self._clock())
         with self._lock:
             self._steps[name], self._turn = step, name
+            if self.timeline:
+                self.timeline.begin(name, step.doing)
             self._is_ticking, self._is_live = live, live and self._err.can_erase
         ended = threading.Event()
         ticker = threading.Thread(target=self._tick_until, args=(ended, step), daemon=True)
@@ -190,6 +195,8 @@ class Console:
                 self._tell_last_step(step)
                 self._clear()
                 self._print_rest(step)
+                if self.timeline:
+                    self.timeline.end(name)
                 del self._steps[name]
                 self._is_live = self._is_live and bool(self._steps)
 
@@ -255,7 +262,10 @@ class Console:
             if record["kind"] in ("note", "warning"):
                 self._print(describe_event(record))
             elif step := self._steps.get(name or self._turn):
-                self._take(step, record)
+                if record["kind"] == "progress":
+                    self._take(step, record)
+                elif self.timeline and record["kind"] == "usage":
+                    self.timeline.add_usage(step.name, record)
 
     def close(self) -> None:
         """Take the live line away."""
@@ -271,6 +281,8 @@ class Console:
     def _take(self, step: _RunningStep, record: Record) -> None:
         if record.get("doing", step.doing) != step.doing:
             self._tell_last_step(step)
+            if self.timeline:
+                self.timeline.turn(step.name, record["doing"])
         step.take(record, self._clock())
         self._note_progress()
         # When a `fit` is done, its last epoch has had a line.

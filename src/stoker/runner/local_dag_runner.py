@@ -54,15 +54,17 @@ class LocalDagRunner:
         *,
         report: bool = False,
         parallel: int | None = None,
+        profile: bool = False,
     ) -> None:
         """With `report`, each run leaves a page about itself in its root, also if it fails.
 
+        With `profile`, it tells at its end where the time went.
         So many steps as `parallel` says, else as there are processors, may run at the same time,
         where none of them needs another; 1 keeps them one after the other, in the pipeline's order.
         `config` is accepted for TFX's pipelines; it configures platforms of TFX's own.
         """
         self._launcher = launcher
-        self._report = report
+        self._report, self._profile = report, profile
         self._parallel = None if parallel is None else Room(num_steps=parallel).num_steps
 
     def run(
@@ -103,6 +105,7 @@ class LocalDagRunner:
             report=self._report or added.report,
             leaves_retries=added.leaves_retries,
             parallel=added.parallel or self._parallel,
+            profile=added.profile or self._profile,
         )
         launcher = _interception.launcher or self._launcher or Processes()
         try:
@@ -146,24 +149,8 @@ that there is no argument by which the command line could reach that run."""
 
 
 @contextlib.contextmanager
-def intercept(
-    parameters: Mapping[str, Any],
-    force: Collection[str] = (),
-    fresh: bool = False,
-    done: Collection[str] = (),
-    launcher: Launcher | None = None,
-    report: bool = False,
-    parallel: int | None = None,
-) -> Iterator[list[Run]]:
+def intercept(options: RunOptions, launcher: Launcher | None = None) -> Iterator[list[Run]]:
     """Take over the runs that are started inside: add to them, and keep their results."""
-    options = RunOptions(
-        parameters=parameters,
-        force=force,
-        fresh=fresh,
-        done=done,
-        report=report,
-        parallel=parallel,
-    )
     with _replace_interception(_Interception(options=options, launcher=launcher)) as inside:
         yield inside.runs
 
@@ -274,7 +261,8 @@ def run_step(
 
 def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
     _check_names(pipeline, options)
-    with contextlib.closing(launcher), contextlib.closing(Console()) as console:
+    console = Console()
+    with _profile(console, options), contextlib.closing(launcher), contextlib.closing(console):
         with begin_run(pipeline, options, launcher, console) as steps:
             choice, name = options.choice, pipeline.pipeline_name
             earlier = find_earlier(choice, steps.store, name) if choice else {}
@@ -297,6 +285,16 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
         pipeline_root=steps.root.path,
         outputs=outputs,
     )
+
+
+def _profile(console: Console, options: RunOptions) -> contextlib.AbstractContextManager[None]:
+    """Tell at the end where the time went, if that is asked."""
+    if not options.profile:
+        return contextlib.nullcontext()
+    from stoker.runner.timeline import Timeline, tell_times
+
+    console.timeline = Timeline()
+    return tell_times(console.timeline, console.step)
 
 
 def _work_on(steps: Steps, node: Node, earlier: Mapping[Node, Sequence[Execution]]) -> Work:
