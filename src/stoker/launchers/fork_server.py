@@ -38,9 +38,11 @@ from stoker.any_python.logs import hush_libraries
 from stoker.any_python.observing import observe_preloading
 from stoker.launchers.worker import execute
 from stoker.patches.mlflow import limit_digests
+from stoker.patches.tensorflow import spare_autograph
 from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
 from stoker.patches.tensorflow_transform_older import take_older_calls
 from stoker.patches.tf_keras import alias_keras, prepare_keras
+from stoker.patches.tfx_bsl import put_off_beam
 from stoker.task import Outcome, ProcessNeeds, Task
 
 
@@ -79,7 +81,9 @@ def prepare(needs: ProcessNeeds) -> None:
         provide_old_names()
         take_older_calls()
         limit_digests()
+        put_off_beam()
         importlib.import_module("tensorflow")
+        spare_autograph()
     if needs.keras == 2:
         alias_keras()  # before others import `keras`
     with observe_preloading():
