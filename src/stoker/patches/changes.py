@@ -74,7 +74,7 @@ def import_by_name(name: str) -> None:
 
 def find_homes(source: str) -> dict[str, str]:
     """Where the names of such a module come from; empty if it does anything else besides."""
-    homes = {}
+    homes: dict[str, str] = {}
     for statement in ast.parse(source).body:
         match statement:
             case ast.ImportFrom(module=str(home), names=names, level=0):
