@@ -34,6 +34,7 @@ docs: $(INSTALLED)  ## the pages as a site, in out/site; a link that leads nowhe
 
 bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/pipeline.py
 	$(BIN)/python benchmarks/cached_run.py
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/watching.py

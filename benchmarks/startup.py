@@ -69,13 +69,13 @@ def imports() -> None:
 def start_of_run_fn() -> None:
     """From the runner reaching a Trainer to the first line of its `run_fn`."""
     reached: dict[str, float] = {}
-    run_step = Steps.run
+    work_on = Steps.work_on
 
-    def timed(steps: Any, node: Any) -> None:
+    def timed(steps: Any, node: Any) -> Any:
         reached[node.id] = time.time()
-        run_step(steps, node)
+        return work_on(steps, node)
 
-    setattr(Steps, "run", timed)  # noqa: B010
+    setattr(Steps, "work_on", timed)  # noqa: B010
     with tempfile.TemporaryDirectory() as folder:
         module_file = Path(folder, "module.py")
         module_file.write_text(MODULE)
@@ -95,7 +95,7 @@ def start_of_run_fn() -> None:
             file = Path(outputs["model"][0].uri, "Format-Serving", "times.json")
             times = json.loads(file.read_text())
             waits.append(times["called"] - reached[node] - times["imports"])
-    setattr(Steps, "run", run_step)  # noqa: B010
+    setattr(Steps, "work_on", work_on)  # noqa: B010
     first, *later = waits
     print("\nfrom the runner reaching the Trainer to the first line of run_fn (TFX 1.16: 0.90 s)")
     print(

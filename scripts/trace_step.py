@@ -21,10 +21,12 @@ from pathlib import Path
 
 PIPELINE = """\
 import sys
+import threading
 
 import step_profile
 
 sys.setprofile(step_profile.see)
+threading.setprofile(step_profile.see)  # tasks are launched from threads
 from tfx import v1 as tfx
 
 example_gen = tfx.components.CsvExampleGen(input_base="data")
@@ -56,6 +58,7 @@ import inspect
 import json
 import os
 import sys
+import threading
 
 import stoker
 
@@ -70,15 +73,20 @@ def see(frame, event, _):
     if event != "call" or not state["on"]:
         return
     code = frame.f_code
+    thread = threading.current_thread()
+    if thread.ident == state.get("waits") or thread.name.startswith("Thread-"):
+        return  # it waits for the task, or only shows it
     if code.co_filename.endswith(JSON_FORMAT):
         see_crossing(frame)
     elif code.co_filename.startswith(HOME) and is_function(code):
         node = frame.f_locals.get("node")
-        if code.co_name == "run" and getattr(node, "id", "") == "Trainer":
+        if code.co_name == "work_on" and getattr(node, "id", "") == "Trainer":
             state["part"] = "step"
         entered.append((state["part"], code.co_filename[len(HOME):], code.co_qualname))
         if code.co_name == "send" and state["part"] == "step":
             state["on"] = False  # the worker has its task: what follows only listens to it
+    elif code.co_name == "submit" and state["part"] == "step":
+        state["waits"] = threading.get_ident()  # another thread launches the task
     elif code.co_name == "run_fn":
         write("worker")
         sys.setprofile(None)
@@ -105,7 +113,7 @@ def write(name):
 def begin_worker():
     entered.clear()
     crossings.clear()
-    state.update(part="worker", on=True)
+    state.update(part="worker", on=True, waits=None)
     sys.setprofile(see)
 
 

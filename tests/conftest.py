@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from stoker.launchers.processes import WarmProcesses
 from stoker.runner import intercept
+from stoker.runner.plan import RunOptions
 
 # A shell starts background jobs with Ctrl-C ignored, and their children inherit that; the tests
 # that press Ctrl-C need children that listen.
@@ -85,7 +86,7 @@ def kept_fork_servers() -> Iterator[WarmProcesses]:
 @pytest.fixture(scope="module")
 def warm(kept_fork_servers: WarmProcesses) -> Iterator[None]:
     """Pipelines of this test find TensorFlow imported by an earlier one; their workers are new."""
-    with intercept({}, launcher=kept_fork_servers):
+    with intercept(RunOptions(), kept_fork_servers):
         yield
 
 

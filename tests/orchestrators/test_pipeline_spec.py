@@ -20,6 +20,7 @@ from stoker.dsl import (
     RuntimeParameter,
     component,
 )
+from stoker.dsl.resources import parse_quantity
 from stoker.errors import BadPipeline
 from stoker.orchestrators.kubeflow import (
     KubeflowDagRunner,
@@ -28,7 +29,6 @@ from stoker.orchestrators.kubeflow import (
     KubeflowV2DagRunnerConfig,
     compile_pipeline,
 )
-from stoker.orchestrators.pipeline_spec import parse_quantity
 from stoker.orchestrators.yaml_text import to_yaml
 from stoker.task import Workers
 

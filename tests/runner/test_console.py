@@ -344,3 +344,54 @@ def test_reports_go_to_the_sink():
     launcher_link.report({"kind": "progress", "step": 2})
     launcher_link.set_sink(None)
     assert [record["step"] for record in seen] == [2]
+
+
+def test_steps_that_run_beside_each_other_have_a_live_line_each(console, screen, clock):
+    with console.show_step("Trainer"), console.show_step("StatisticsGen"):
+        console.watch("Trainer").event(RECORD)
+        console.watch("StatisticsGen").event({"kind": "progress", "doing": "counting"})
+        clock.now += 35
+        console.tick()
+        shown = visible(screen.read())
+    first, second = shown.strip().splitlines()
+    assert first.startswith("Trainer")
+    assert "step 500/1,000" in first
+    assert second.startswith("StatisticsGen")
+    assert "counting" in second
+
+
+def test_a_step_that_ends_leaves_the_line_of_the_other(console, screen, clock):
+    with console.show_step("Trainer"):
+        with console.show_step("Pusher"):
+            console.tick()
+        screen.read()
+        clock.now += 1
+        console.tick()
+        shown = visible(screen.read())
+    assert "Trainer" in shown
+    assert "Pusher" not in shown
+
+
+def test_what_steps_print_beside_each_other_is_whole_lines_with_their_names(clock):
+    out = io.StringIO()
+    console = Console(out, io.StringIO(), clock=clock)
+    one, two = console.watch("one"), console.watch("two")
+    with console.show_step("one"):
+        one.output(b"alone\n", error=False)
+        with console.show_step("two"):
+            one.output(b"first ", error=False)
+            two.output(b"second\nhalf", error=False)
+            one.output(b"line\n", error=False)
+        assert out.getvalue() == "alone\ntwo: second\none: first line\ntwo: half\n"
+        one.output(b"alone again\n", error=False)
+    assert out.getvalue().endswith("alone again\n")
+
+
+def test_what_the_runner_says_is_about_the_step_that_it_is_at(log, clock):
+    console, text = log
+    with console.show_step("one"), console.show_step("two"):
+        console.turn_to("one")
+        console.event({"kind": "progress", "doing": "publishing its outputs"})
+        pass_time(console, clock, 2)
+    assert "one: publishing its outputs" in text.getvalue()
+    assert "two: looking at its inputs" in text.getvalue()

@@ -12,6 +12,7 @@ from stoker.dsl.proto.trainer_pb2 import TrainArgs
 from stoker.errors import StepFailed
 from stoker.launchers.in_process import InProcess
 from stoker.runner import LocalDagRunner, intercept
+from stoker.runner.plan import RunOptions
 from stoker.storage.locks import hold_dir
 
 pytestmark = pytest.mark.slow
@@ -115,7 +116,7 @@ def test_a_fresh_run_ignores_what_was_left_and_removes_it(work):
 
 
 def test_stoker_run_can_make_any_run_a_fresh_one(work):
-    with intercept({}, fresh=True):
+    with intercept(RunOptions(fresh=True)):
         assert work.run() is False
 
 

@@ -66,14 +66,15 @@ def test_a_run_that_goes_on_shows_what_is_to_come_and_how_far_it_is(tmp_path):
     assert [(one.source, one.target, one.key) for one in seen.edges] == [
         ("train", "read", "model_run")
     ]
-    assert seen.progress.node_id == "train"
-    assert seen.progress.share == 0.5
+    (progress,) = seen.progress
+    assert progress.node_id == "train"
+    assert progress.share == 0.5
 
 
 def test_its_progress_is_gone_when_it_has_ended(tmp_path):
     run_id = run(tmp_path)
     assert not os.path.exists(Root(str(tmp_path)).progress_file(run_id))
-    assert look(tmp_path).progress is None
+    assert not look(tmp_path).progress
 
 
 def test_metrics_are_those_of_the_run_also_of_a_cached_one(tmp_path):

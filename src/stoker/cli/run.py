@@ -19,6 +19,7 @@ from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.metadata.config import STORE_VARIABLE, use_store
 from stoker.runner import intercept
+from stoker.runner.plan import RunOptions
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -68,6 +69,17 @@ address_option = click.option(
     help="Write a page about the run into its root at the end, also if it fails.",
 )
 @click.option(
+    "--parallel",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run up to N steps at the same time; 1 for one after the other.  [default: processors]",
+)
+@click.option(
+    "--profile",
+    is_flag=True,
+    help="Tell at the end where the time went: imports, waiting, work, checks, publishing.",
+)
+@click.option(
     "--debug",
     is_flag=True,
     help="Run every step in this process, so that breakpoint() in a module works.",
@@ -88,6 +100,8 @@ def run(
     address: str | None,
     store: str | None,
     report: bool,
+    parallel: int | None,
+    profile: bool,
     debug: bool,
     verbose: bool,
     arguments: tuple[str, ...],
@@ -101,7 +115,16 @@ def run(
     use_store(store)
     launcher = choose_launcher(where, address, debug=debug)
     _tell_of_misspelled(arguments)
-    with intercept(parameters, force, fresh, done, launcher, report) as runs:
+    options = RunOptions(
+        parameters=parameters,
+        force=force,
+        fresh=fresh,
+        done=done,
+        report=report,
+        parallel=parallel,
+        profile=profile,
+    )
+    with intercept(options, launcher) as runs:
         return run_as_main(file, arguments, runs)
 
 

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step asks of the machine that an orchestrator runs it on."""
+"""What a step asks of the machine that it runs on."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Resources"]
+__all__ = ["Resources", "parse_quantity"]
 
+_UNITS: dict[str, float] = {
+    **{unit: 1000 ** (power + 1) for power, unit in enumerate("kMGTPE")},
+    **{f"{unit}i": 1024 ** (power + 1) for power, unit in enumerate("KMGTPE")},
+    "ki": 1024,
+    "m": 0.001,
+    "": 1,
+}
 _QUANTITY = re.compile(r"\d+(\.\d+)?([EPTGMk]i?|m)?")
 
 
@@ -14,7 +21,7 @@ _QUANTITY = re.compile(r"\d+(\.\d+)?([EPTGMk]i?|m)?")
 class Resources:
     """Processors, memory and GPUs, as Kubernetes writes them: cpu="500m", memory="8Gi".
 
-    On this machine a step takes what there is; `Trainer(workers=…)` says how a group shares it.
+    On this machine they say which steps may run beside each other; a step takes what there is.
     """
 
     cpu: str | None = None
@@ -38,3 +45,10 @@ class Resources:
                 )
         if not isinstance(self.gpus, int) or self.gpus < 0:
             raise ValueError(f"with_resources(gpus=…) takes a whole number, got {self.gpus!r}.")
+
+
+def parse_quantity(text: str) -> float:
+    """A quantity of Kubernetes as a number."""
+    number = re.match(r"[\d.]+", text)
+    assert number
+    return float(number[0]) * _UNITS[text[number.end() :]]

@@ -4,17 +4,18 @@
 To add a launcher:
 
 1. Write a class with the three methods of `Launcher` in a file here. Where the process is yours to
-   start, have it call `worker.execute`, and send the Outcome back as JSON.
+   start, have it call `worker.execute`, and send the Outcome back as JSON. With a fourth, `stop`,
+   it is given several tasks at once, each from a thread of its own.
 2. To run `Trainer(workers=…)`, call `run_worker_group` with a function that gives `Slot`s.
 3. Export it in `stoker/__init__.py`, and choose it for `--on` in `cli/run.py`.
 """
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from stoker.task import Outcome, ProcessNeeds, Task
 
-__all__ = ["Launcher", "Watcher"]
+__all__ = ["Launcher", "SideBySideLauncher", "Watcher"]
 
 
 class Watcher(Protocol):
@@ -64,3 +65,11 @@ class Launcher(Protocol):
 
     def close(self) -> None:
         """Leave nothing running."""
+
+
+@runtime_checkable
+class SideBySideLauncher(Launcher, Protocol):
+    """One whose `launch` may be called from several threads at once."""
+
+    def stop(self) -> None:
+        """Let every `launch` end with a canceled Outcome; called again, at once."""

@@ -10,13 +10,15 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import signal
 import socket
 import sys
 import threading
+import time
 import warnings
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stoker.any_python.forking import (
     get_saved_step,
@@ -36,10 +38,17 @@ from stoker.any_python.logs import hush_libraries
 from stoker.any_python.observing import observe_preloading
 from stoker.launchers.worker import execute
 from stoker.patches.mlflow import limit_digests
+from stoker.patches.tensorflow import spare_autograph
 from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
 from stoker.patches.tensorflow_transform_older import take_older_calls
 from stoker.patches.tf_keras import alias_keras, prepare_keras
+from stoker.patches.tfx_bsl import put_off_beam
 from stoker.task import Outcome, ProcessNeeds, Task
+
+
+class _State:
+    import_cpu_seconds = 0.0
+    """What this server has computed before its first fork."""
 
 
 def main() -> None:
@@ -55,6 +64,7 @@ def main() -> None:
         arguments = ["-P", "-m", "stoker.launchers.fork_server", sys.argv[1], json.dumps(record)]
         os.execv(sys.executable, [sys.executable, *arguments, sys.argv[3]])
     hush_libraries()
+    _State.import_cpu_seconds = time.process_time()
     if sys.argv[3] == "fork":
         _serve(control)
     else:
@@ -71,7 +81,9 @@ def prepare(needs: ProcessNeeds) -> None:
         provide_old_names()
         take_older_calls()
         limit_digests()
+        put_off_beam()
         importlib.import_module("tensorflow")
+        spare_autograph()
     if needs.keras == 2:
         alias_keras()  # before others import `keras`
     with observe_preloading():
@@ -145,12 +157,24 @@ def _work(request: Request) -> NoReturn:
         outcome = Outcome(canceled=True, saved_step=get_saved_step())
     if is_stop_wanted():  # the user's code may have caught it
         outcome = Outcome(canceled=True, saved_step=get_saved_step())
+    link.report(_describe_usage())
     link.answer(outcome.to_json())
     if task.member and not outcome.canceled:
         # Others of its group may still need this process. The runner ends them together.
         threading.Event().wait()
     # Not sys.exit: TensorFlow's threads can hold an interpreter back for many seconds.
     os._exit(0)
+
+
+def _describe_usage() -> dict[str, Any]:
+    """How much this worker has computed, and the server before it."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return {
+        "kind": "usage",
+        "cpu_seconds": sum(usage.ru_utime + usage.ru_stime for usage in usages),
+        "server": os.getppid(),
+        "import_cpu_seconds": _State.import_cpu_seconds,
+    }
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
@@ -45,6 +46,8 @@ _OURS = os.path.dirname(os.path.dirname(HERE))
 _GRACE_SECONDS = 5.0
 _SAVING_SECONDS = 30.0
 """What a worker that is to stop has for saving how far it is."""
+_LOOK_SECONDS = 0.25
+"""From one look whether a task is to stop to the next."""
 _LISTENING_SECONDS = 1.0
 """After which it is told again."""
 # TensorFlow's C++ part reports a missing GPU as an error, which it is only where there is one.
@@ -59,6 +62,10 @@ class Processes:
     def __init__(self, *, fork: bool = sys.platform == "linux") -> None:
         self._fork = fork
         self._fork_servers: dict[tuple[bool, int | None], _ForkServer] = {}
+        self._lock = threading.RLock()
+        """Held by who looks for a fork server: tasks may be launched from several threads."""
+        self._stopping = threading.Event()
+        self._slots: weakref.WeakSet[_Slot] = weakref.WeakSet()
 
     def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
         """Start one fork server per kind of process, in the background."""
@@ -67,21 +74,22 @@ class Processes:
             known = merged.get(_kind(one), one)
             preload = tuple(dict.fromkeys([*known.preload, *one.preload]))
             merged[_kind(one)] = replace(known, preload=preload)
-        for kind, one in merged.items():
-            if kind not in self._fork_servers:
-                self._fork_servers[kind] = _ForkServer(one, fork=self._fork)
+        with self._lock:
+            for kind, one in merged.items():
+                if kind not in self._fork_servers:
+                    self._fork_servers[kind] = _ForkServer(one, fork=self._fork)
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in fresh processes; Ctrl-C stops them and gives a canceled Outcome."""
         if task.needs_worker_group:
             from stoker.launchers.worker_group import run_worker_group  # most work alone
 
-            return run_worker_group(task, watcher, self.reserve)
-        slot = _Slot(self._worker)
+            return run_worker_group(task, watcher, self.reserve, self._stopping)
+        slot = self._add_slot()
         ended: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         try:
             slot.start(task, watcher, ended.put)
-            return ended.get()
+            return self._wait(ended)
         except KeyboardInterrupt:
             with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
                 slot.stop()
@@ -90,11 +98,30 @@ class Processes:
         finally:
             slot.kill()
 
+    def stop(self) -> None:
+        """Stop what other threads launched, as Ctrl-C does; called again, without a delay."""
+        if self._stopping.is_set():
+            for slot in list(self._slots):
+                slot.kill()
+        self._stopping.set()
+
+    def _wait(self, ended: "queue.SimpleQueue[Outcome]") -> Outcome:
+        """The outcome; to be stopped is to be interrupted."""
+        while not self._stopping.is_set():
+            with contextlib.suppress(queue.Empty):
+                return ended.get(timeout=_LOOK_SECONDS)
+        raise KeyboardInterrupt
+
+    def _add_slot(self, address: str = "", variables: Mapping[str, str] | None = None) -> "_Slot":
+        slot = _Slot(self._worker, address=address, variables=variables)
+        self._slots.add(slot)
+        return slot
+
     def reserve(self, members: Sequence[Member], workers: Workers) -> list["_Slot"]:
         """Reserve a slot on this machine for each member of a worker group."""
         addresses = find_free_addresses(len(members), workers.host)
         return [
-            _Slot(self._worker, address=address, variables=variables)
+            self._add_slot(address, variables)
             for address, variables in zip(addresses, share_resources(members, workers), strict=True)
         ]
 
@@ -114,11 +141,12 @@ class Processes:
 
     def _take_fork_server(self, needs: ProcessNeeds) -> "_ForkServer":
         """One that is warm; where it is for a single use, the next one is started."""
-        self.prepare([needs])
-        kind = _kind(needs)
-        server = self._fork_servers[kind]
-        if not self._fork:
-            self._fork_servers[kind] = _ForkServer(server.needs)
+        with self._lock:
+            self.prepare([needs])
+            kind = _kind(needs)
+            server = self._fork_servers[kind]
+            if not self._fork:
+                self._fork_servers[kind] = _ForkServer(server.needs)
         return server
 
     def close(self) -> None:
@@ -126,6 +154,7 @@ class Processes:
         for server in self._fork_servers.values():
             server.close()
         self._fork_servers.clear()
+        self._stopping.clear()
 
 
 class WarmProcesses(Processes):
@@ -145,6 +174,7 @@ class WarmProcesses(Processes):
     def close(self) -> None:
         """A run is over, and its workers with it; the fork servers stay."""
         self._between_runs = True
+        self._stopping.clear()
 
     def end(self) -> None:
         """End every fork server."""
@@ -195,6 +225,7 @@ class _ForkServer:
         # TensorFlow greets on standard error when it is imported; it is shown only on failure.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self._surroundings = _surroundings()
+        self._sending = threading.Lock()
         with theirs:
             if needs.python:
                 command = [needs.python, os.path.join(HERE, "start.py"), str(theirs.fileno())]
@@ -221,7 +252,8 @@ class _ForkServer:
 
     def send(self, request: str, fds: list[int]) -> None:
         """Ask for a worker."""
-        with contextlib.suppress(BrokenPipeError):  # seen, and told, by whoever waits for the exit
+        # A broken pipe is seen, and told, by whoever waits for the exit.
+        with self._sending, contextlib.suppress(BrokenPipeError):
             send_request(self.control, request, fds)
 
     def last_words(self) -> str:
@@ -287,8 +319,8 @@ class _Worker:
             err_read: lambda data: self._show(self._masks[True].feed(data), error=True),
         }
         self._log = StepLog(log_file, watcher)
-        if server.needs.tensorflow:
-            self._watcher.event({"kind": "progress", "doing": "importing TensorFlow"})
+        doing = "importing TensorFlow" if server.needs.tensorflow else "starting a process"
+        self._watcher.event({"kind": "progress", "doing": doing})
         try:
             server.send(request, [theirs.fileno(), exit_write, out_write, err_write])
         finally:

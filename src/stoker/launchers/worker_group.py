@@ -16,6 +16,7 @@ import json
 import math
 import os
 import queue
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -247,11 +248,19 @@ def decide_after_failure(
     return FailureDecision.RESTART if num_failures <= retries else FailureDecision.RAISE
 
 
-def run_worker_group(task: Task, watcher: Watcher, reserve: Reserve) -> Outcome:
-    """Do a task with all of its processes; the Outcome is the chief's, or the first failure."""
+def run_worker_group(
+    task: Task, watcher: Watcher, reserve: Reserve, stopping: threading.Event | None = None
+) -> Outcome:
+    """Do a task with all of its processes; the Outcome is the chief's, or the first failure.
+
+    Ctrl-C, and `stopping` from another thread, end it: the Outcome is then canceled.
+    """
     num_failures = 0
     while True:
-        with contextlib.closing(_Attempt(task, watcher, reserve, number=num_failures)) as attempt:
+        attempt = _Attempt(
+            task, watcher, reserve, stopping or threading.Event(), number=num_failures
+        )
+        with contextlib.closing(attempt):
             outcome = attempt.outcome()
         if outcome.failure is None:
             return outcome
@@ -348,8 +357,17 @@ class _RunningMember:
 class _Attempt:
     """All members from their start to the end of the last one."""
 
-    def __init__(self, task: Task, watcher: Watcher, reserve: Reserve, *, number: int) -> None:
+    def __init__(
+        self,
+        task: Task,
+        watcher: Watcher,
+        reserve: Reserve,
+        stopping: threading.Event,
+        *,
+        number: int,
+    ) -> None:
         workers = task.workers or Workers()
+        self._stopping = stopping
         self._join_seconds = workers.join_seconds
         self._task = task
         self._ended: queue.SimpleQueue[tuple[_RunningMember, Outcome]] = queue.SimpleQueue()
@@ -409,6 +427,8 @@ class _Attempt:
     def _wait(self, until: float) -> Outcome:
         while time.monotonic() < until:
             self._listen(_LOOK_SECONDS)
+            if self._stopping.is_set():
+                raise KeyboardInterrupt
             outcome = self._chief.heartbeat.outcome
             if outcome and outcome.canceled:
                 return outcome

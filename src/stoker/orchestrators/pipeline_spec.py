@@ -12,20 +12,13 @@ from importlib.metadata import version
 from typing import Any
 
 from stoker.dsl.parameters import RuntimeParameter
-from stoker.dsl.resources import Resources
+from stoker.dsl.resources import Resources, parse_quantity
 from stoker.runner.step_list import StepOutline
 
 Record = dict[str, Any]
 RUN_ID = "{{$.pipeline_job_uuid}}"
 """What Kubeflow and Vertex replace by the id of the run."""
 _TYPES = {int: "NUMBER_INTEGER", float: "NUMBER_DOUBLE", bool: "BOOLEAN"}
-_UNITS: dict[str, float] = {
-    **{unit: 1000 ** (power + 1) for power, unit in enumerate("kMGTPE")},
-    **{f"{unit}i": 1024 ** (power + 1) for power, unit in enumerate("KMGTPE")},
-    "ki": 1024,
-    "m": 0.001,
-    "": 1,
-}
 _GPU = "nvidia.com/gpu"
 
 
@@ -152,13 +145,6 @@ def _describe_resources(resources: Resources | None) -> Record:
             **{"resourceType": kind, "resourceCount": count},
         }
     return record
-
-
-def parse_quantity(text: str) -> float:
-    """A quantity of Kubernetes as a number."""
-    number = re.match(r"[\d.]+", text)
-    assert number
-    return float(number[0]) * _UNITS[text[number.end() :]]
 
 
 def _describe_for_kubernetes(container: Container) -> Record:

@@ -6,10 +6,12 @@
     replace(keras.Model, "fit", fit)                undone by close(), or by leaving `with`
     after_import("tensorflow_transform", change)    change(module), now or once it is imported
     import_as("keras", ["tf_keras"])                `import keras.x` gives tf_keras.x itself
+    import_by_name("tfx_bsl.public.tfxio")          its names are imported when they are used
 
 Whoever changes a third party does it in this package, and has a line in registry.py.
 """
 
+import ast
 import contextlib
 import importlib
 import importlib.util
@@ -64,6 +66,28 @@ def import_as(
     _install_finder()
 
 
+def import_by_name(name: str) -> None:
+    """Let a module that does nothing but import names from others import each when it is used."""
+    _finder.by_name.add(name)
+    _install_finder()
+
+
+def find_homes(source: str) -> dict[str, str]:
+    """Where the names of such a module come from; empty if it does anything else besides."""
+    homes: dict[str, str] = {}
+    for statement in ast.parse(source).body:
+        match statement:
+            case ast.ImportFrom(module=str(home), names=names, level=0):
+                if any(one.asname or one.name == "*" for one in names):
+                    return {}
+                homes |= {one.name: home for one in names}
+            case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="__all__")]):
+                pass
+            case _:
+                return {}
+    return homes
+
+
 class _Finder(MetaPathFinder):
     """The one finder that Stoker has for third parties; nobody else is found by it."""
 
@@ -71,6 +95,7 @@ class _Finder(MetaPathFinder):
         self.changes: dict[str, list[Change]] = {}
         self.real_names: dict[str, Sequence[str]] = {}
         self.moved: dict[str, Mapping[str, str]] = {}
+        self.by_name: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -80,11 +105,13 @@ class _Finder(MetaPathFinder):
             below = self.moved[top].get(below, below)
             reals = (f"{real_name}.{below}".rstrip(".") for real_name in self.real_names[top])
             return next(filter(None, (_find_alias(fullname, real) for real in reals)), None)
-        if fullname not in self.changes:
+        if fullname not in self.changes and fullname not in self.by_name:
             return None
         others = (one.find_spec for one in sys.meta_path if one is not self)
         spec = next(filter(None, (find(fullname, path, target) for find in others)), None)
-        if spec and spec.loader:
+        if spec and fullname in self.by_name:
+            _put_off_imports(spec)
+        elif spec and spec.loader:
             execute = spec.loader.exec_module
 
             def execute_and_change(module: ModuleType) -> None:
@@ -94,6 +121,25 @@ class _Finder(MetaPathFinder):
 
             replace(spec.loader, "exec_module", execute_and_change)
         return spec
+
+
+def _put_off_imports(spec: ModuleSpec) -> None:
+    get_source = getattr(spec.loader, "get_source", lambda _: None)
+    homes = find_homes(get_source(spec.name) or "")
+    if not homes:
+        return
+
+    def execute(module: ModuleType) -> None:
+        def find(name: str) -> Any:
+            if name not in homes:
+                raise AttributeError(f"module {spec.name!r} has no attribute {name!r}")
+            found = getattr(importlib.import_module(homes[name]), name)
+            setattr(module, name, found)
+            return found
+
+        vars(module).update(__getattr__=find, __all__=sorted(homes), __dir__=lambda: sorted(homes))
+
+    replace(spec.loader, "exec_module", execute)
 
 
 def _find_alias(name: str, real_name: str) -> ModuleSpec | None:

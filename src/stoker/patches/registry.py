@@ -99,6 +99,12 @@ PATCHES = {
         why="a file that a step reads counts for the cache, and Python hears nothing of it",
         tried="2.21",
     ),
+    "tensorflow-autograph": Patch(
+        library="tensorflow",
+        what="AutoGraph does not rewrite tensorflow_transform, tfx_bsl and stoker.data",
+        why="to read a feature spec in a serving function would take seconds",
+        tried="2.21",
+    ),
     "tensorflow-estimators": Patch(
         library="tensorflow",
         what="tf.estimator is there again",
@@ -216,6 +222,12 @@ PATCHES = {
         library="tensorflow-transform",
         what="functions take the arguments and have the names of 0.11 to 1.7",
         why="a preprocessing_fn of that time would end with a TypeError",
+        tried="1.21",
+    ),
+    "bsl-imports": Patch(
+        library="tfx-bsl",
+        what="tfx_bsl.public.tfxio imports what is used of it, when it is",
+        why="all of it imports Apache Beam, and most modules only name its options",
         tried="1.21",
     ),
     "tfma-names": Patch(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow: a group's strategy tells when it is made, servers listen where told, reads tell."""
+"""TensorFlow: groups tell when they are made, servers listen where told, reads tell; AutoGraph."""
 
 import ctypes
 import functools
@@ -15,11 +15,36 @@ from stoker.any_python import tensorflow_files
 from stoker.patches.changes import after_import, replace
 from stoker.patches.registry import PATCHES
 
+_CALLED_AS_THEY_ARE = (
+    *("tensorflow_transform", "tfx_bsl", "tensorflow_metadata", "google.protobuf"),
+    "stoker.data",
+)
+
 
 def tell_file_reads(_: ModuleType) -> None:
     """Let TensorFlow, which has just been imported, tell which files it is asked to read."""
     PATCHES["tensorflow-files"].check_version()
     tensorflow_files.tell_file_reads()
+
+
+def spare_autograph() -> None:
+    """Let AutoGraph call libraries as they are that decide nothing by the value of a tensor.
+
+    A serving function asks TFTransformOutput for its feature spec. AutoGraph would first rewrite
+    all the code below that, function by function, which takes longer than to train a small model.
+    """
+    patch = PATCHES["tensorflow-autograph"]
+    patch.check_version()
+    config = importlib.import_module("tensorflow.python.autograph.core.config")
+    patch.check_names(config, "CONVERSION_RULES", "DoNotConvert")
+    rules = config.CONVERSION_RULES
+    if not getattr(rules, "spares_libraries", False):
+        spared = (config.DoNotConvert(name) for name in _CALLED_AS_THEY_ARE)
+        replace(config, "CONVERSION_RULES", _Rules((*spared, *rules)))
+
+
+class _Rules(tuple[Any, ...]):
+    spares_libraries = True
 
 
 def call_around_joining(before: Callable[[], None], after: Callable[[Any], None]) -> None:

@@ -3,8 +3,8 @@
 
     worker: launcher_link.report(record) ──(the launcher's channel)──▶ Console.event(record)
 
-A record is plain JSON. Its `kind` is `note` or `warning` (text), or `progress`, which says anything
-of this about the step that runs:
+A record is plain JSON. Its `kind` is `note` or `warning` (text), `usage` (for `timeline.py`), or
+`progress`, which says anything of this about a step that runs:
 
     doing, count, total, is_about, unit, per_second       what it does, how much of it is done
     step, steps, epoch, epochs, metrics, phase            how far a training is
@@ -29,6 +29,7 @@ from stoker.launchers.step_log import describe_event
 from stoker.metadata.masking import KnownSecrets
 from stoker.views.progress_lines import (
     SILENT_SECONDS,
+    LiveStep,
     Record,
     clock,
     describe,
@@ -40,6 +41,7 @@ from stoker.views.progress_lines import (
 
 if TYPE_CHECKING:
     from stoker.runner.live_line import LiveLine
+    from stoker.runner.timeline import Timeline
 
 _FIRST = "looking at its inputs"
 """What every step begins with, to know whether it has to run."""
@@ -48,6 +50,7 @@ _FIRST_LINE_SECONDS = 0.8
 _LINE_SECONDS = (5.0, 60.0)
 """From one line of a log to the next: at first, and when a step has run for long."""
 _HALF_LINE_SECONDS = 1.0
+_LONGEST_HALF_LINE = 1 << 16
 _NOTE_SECONDS = 1.0
 _DEFAULT_SIZE = (80, 24)
 _CANNOT_ERASE = ("dumb", "unknown")  # values of TERM
@@ -55,7 +58,7 @@ _CANNOT_ERASE = ("dumb", "unknown")  # values of TERM
 
 @dataclass(kw_only=True)
 class _RunningStep:
-    """The step that runs now, with what it last reported; times are of the console's clock."""
+    """A step that runs now, with what it last reported; times are of the console's clock."""
 
     name: str
     started_at: float
@@ -69,6 +72,8 @@ class _RunningStep:
     record: Record = field(default_factory=lambda: {"doing": _FIRST})
     is_told: bool = True
     """Whether a line that stays says what the record says."""
+    half_lines: dict[bool, bytes] = field(default_factory=dict)
+    """What it printed, on either stream, of a line whose end is to come."""
 
     @classmethod
     def start(cls, name: str, now: float) -> "_RunningStep":
@@ -90,6 +95,14 @@ class _RunningStep:
             self.line_due = min(self.line_due, now + _FIRST_LINE_SECONDS)
         self.doing, self.record, self.is_told, self.reported_at = doing, record, False, now
 
+    def name_lines(self, data: bytes, *, error: bool) -> bytes:
+        """The whole lines of what it printed, each with its name: others print as well."""
+        *lines, half = (self.half_lines.pop(error, b"") + data).split(b"\n")
+        if len(half) > _LONGEST_HALF_LINE:
+            lines, half = [*lines, half], b""
+        self.half_lines[error] = half
+        return b"".join(b"%s: %s\n" % (self.name.encode(), line) for line in lines)
+
     def forget_record(self) -> None:
         """What was counted is over; what it does else goes on."""
         self.record, self.is_told = {"doing": self.doing}, True
@@ -107,11 +120,27 @@ class _RunningStep:
         return now - max(self.reported_at, self.printed_at)
 
 
+class StepWatcher:
+    """Who sees what the tasks of one step do, while others may run beside it."""
+
+    def __init__(self, console: "Console", name: str) -> None:
+        self._console, self._name = console, name
+
+    def output(self, data: bytes, *, error: bool) -> None:
+        """The step printed something."""
+        self._console.output(data, error=error, name=self._name)
+
+    def event(self, record: Record) -> None:
+        """The step reported something."""
+        self._console.event(record, name=self._name)
+
+
 class Console:
     """What the user sees of a run: the workers' output, and how far they are.
 
-    On a terminal, one live line stays below everything else; elsewhere, a plain line now and then.
-    What a worker prints passes as it is; lines of the runner's own quote no control characters and
+    On a terminal, a live line for each step that runs stays below everything else; elsewhere, there
+    is a plain line now and then. What a worker prints passes as it is, or in whole lines with the
+    name of its step where several run; lines of the runner's own quote no control characters and
     none of the `secrets`. Its methods may be called from several threads.
     """
 
@@ -128,14 +157,18 @@ class Console:
         self._clock = clock
         self.secrets = KnownSecrets()
         self._lock = threading.Lock()
-        self._step: _RunningStep | None = None
+        self._steps: dict[str, _RunningStep] = {}
+        self._turn = ""
+        """The step that the runner is at: what it reports without a name is about this one."""
         self._is_ticking = self._is_live = False
         self._live_line: LiveLine | None = None
         self._drawn_at = -math.inf
         self._half_line_since: float | None = None
         self.progress_file = ""
-        """Where programs that look at the run from outside find what its step reports."""
+        """Where programs that look at the run from outside find what its steps report."""
         self._noted_at = -math.inf
+        self.timeline: Timeline | None = None
+        """Who is told what each step does and when, for a run that is profiled."""
 
     @contextlib.contextmanager
     def show_step(self, name: str, *, live: bool = True) -> Iterator[None]:
@@ -144,11 +177,14 @@ class Console:
         One that is not `live` has the terminal to itself, for a debugger: there are few plain
         lines, and only when it reports.
         """
+        step = _RunningStep.start(name, self._clock())
         with self._lock:
-            self._step = _RunningStep.start(name, self._clock())
+            self._steps[name], self._turn = step, name
+            if self.timeline:
+                self.timeline.begin(name, step.doing)
             self._is_ticking, self._is_live = live, live and self._err.can_erase
         ended = threading.Event()
-        ticker = threading.Thread(target=self._tick_until, args=(ended,), daemon=True)
+        ticker = threading.Thread(target=self._tick_until, args=(ended, step), daemon=True)
         if live:
             ticker.start()
         try:
@@ -156,33 +192,54 @@ class Console:
         finally:
             ended.set()
             with self._lock:
-                self._tell_last_step(self._step)
+                self._tell_last_step(step)
                 self._clear()
-                self._step, self._is_live = None, False
+                self._print_rest(step)
+                if self.timeline:
+                    self.timeline.end(name)
+                del self._steps[name]
+                self._is_live = self._is_live and bool(self._steps)
 
-    def _tick_until(self, ended: threading.Event) -> None:
+    def _print_rest(self, step: _RunningStep) -> None:
+        """Print what a step that ends has begun a line with."""
+        for error in sorted(half for half, data in step.half_lines.items() if data):
+            (self._err if error else self._out).write(step.name_lines(b"\n", error=error))
+
+    def turn_to(self, name: str) -> None:
+        """Note which step the runner is at now."""
+        self._turn = name
+
+    def watch(self, name: str) -> StepWatcher:
+        """Who is told what the tasks of this step do."""
+        return StepWatcher(self, name)
+
+    def _tick_until(self, ended: threading.Event, step: _RunningStep) -> None:
         while not ended.wait(_TICK_SECONDS):
-            self.tick()
+            if next(iter(self._steps.values()), None) is step:  # one of them ticks for all
+                self.tick()
 
     def tick(self) -> None:
-        """Show the step that runs, as time goes by."""
+        """Show the steps that run, as time goes by."""
         with self._lock:
             if self._is_live:
                 self._draw()
             else:
                 self._print_if_due()
 
-    def output(self, data: bytes, *, error: bool) -> None:
+    def output(self, data: bytes, *, error: bool, name: str = "") -> None:
         """Pass on what a worker printed; the live line makes room and comes back."""
-        if not data:
-            return
         stream = self._err if error else self._out
         with self._lock:
+            step = self._steps.get(name or self._turn)
+            if step and (len(self._steps) > 1 or step.half_lines.get(error)):
+                data = step.name_lines(data, error=error)
+            if not data:
+                return
             shared = self._is_live and stream.is_terminal
             if shared:
                 self._clear()
             stream.write(data)
-            now = self._note_printed()
+            now = self._note_printed(step)
             if shared:
                 self._half_line_since = None if data.endswith(b"\n") else now
                 if now - self._drawn_at >= _TICK_SECONDS:
@@ -192,37 +249,42 @@ class Console:
         """Print a line of the runner's own, or several."""
         with self._lock:
             self._print(text)
-            self._note_printed()
+            self._note_printed(self._steps.get(self._turn))
 
     def failure(self, text: str) -> None:
         """Print the user's own traceback, on standard error also where other lines are not."""
         with self._lock:
             self._print(text, self._trouble)
 
-    def event(self, record: Record) -> None:
+    def event(self, record: Record, name: str = "") -> None:
         """Show what a worker reports."""
         with self._lock:
             if record["kind"] in ("note", "warning"):
                 self._print(describe_event(record))
-            elif self._step:
-                self._take(self._step, record)
+            elif step := self._steps.get(name or self._turn):
+                if record["kind"] == "progress":
+                    self._take(step, record)
+                elif self.timeline and record["kind"] == "usage":
+                    self.timeline.add_usage(step.name, record)
 
     def close(self) -> None:
         """Take the live line away."""
         with self._lock:
             self._clear()
 
-    def _note_printed(self) -> float:
+    def _note_printed(self, step: _RunningStep | None) -> float:
         now = self._clock()
-        if self._step:
-            self._step.printed_at = now
+        if step:
+            step.printed_at = now
         return now
 
     def _take(self, step: _RunningStep, record: Record) -> None:
         if record.get("doing", step.doing) != step.doing:
             self._tell_last_step(step)
+            if self.timeline:
+                self.timeline.turn(step.name, record["doing"])
         step.take(record, self._clock())
-        self._note_progress(step)
+        self._note_progress()
         # When a `fit` is done, its last epoch has had a line.
         if record.get("epoch_end") or (record.get("done") and "epoch" not in record):
             self._tell(step)
@@ -231,32 +293,39 @@ class Console:
         if not self._is_ticking:
             self._print_if_due()
 
-    def _note_progress(self, step: _RunningStep) -> None:
-        """Leave what a step reports where other programs see it, at most once a second."""
+    def _note_progress(self) -> None:
+        """Leave what the steps report where other programs see it, at most once a second."""
         now = self._clock()
         if not self.progress_file or now - self._noted_at < _NOTE_SECONDS:
             return
         self._noted_at = now
-        noted = {"node": step.name, "at": time.time(), "elapsed": now - step.started_at}
+        noted = [
+            {
+                **{"node": step.name, "at": time.time(), "elapsed": now - step.started_at},
+                **step.record,
+            }
+            for step in self._steps.values()
+        ]
         draft = f"{self.progress_file}.new"
         with contextlib.suppress(OSError):  # a disk that is full ends no run
             with open(draft, "w", encoding="utf-8") as file:
-                json.dump({**noted, **step.record}, file, default=str)
+                json.dump(noted, file, default=str)
             os.replace(draft, self.progress_file)
 
-    def _tell_last_step(self, step: _RunningStep | None) -> None:
+    def _tell_last_step(self, step: _RunningStep) -> None:
         """Let the last step of a training stay in sight, whatever has ended it."""
-        if step and "step" in step.record and not step.is_told:
+        if "step" in step.record and not step.is_told:
             self._tell(step)
 
     def _print_if_due(self) -> None:
-        step, now = self._step, self._clock()
-        if step is None or now < step.line_due:
-            return
-        if step.printed_at > step.line_at and not step.is_counted:
-            step.plan_line(now)  # what was printed says more than a name and a time
-        else:
-            self._tell(step)
+        now = self._clock()
+        for step in self._steps.values():
+            if now < step.line_due:
+                continue
+            if step.printed_at > step.line_at and not step.is_counted:
+                step.plan_line(now)  # what was printed says more than a name and a time
+            else:
+                self._tell(step)
 
     def _tell(self, step: _RunningStep) -> None:
         """Print a line about the step, which stays."""
@@ -283,9 +352,7 @@ class Console:
             self._live_line.clear()
 
     def _draw(self) -> None:
-        step, now = self._step, self._clock()
-        if step is None:
-            return
+        now = self._clock()
         if self._half_line_since is not None:
             if now - self._half_line_since < _HALF_LINE_SECONDS:
                 return  # the rest of the user's line may follow at once
@@ -294,21 +361,23 @@ class Console:
             from stoker.runner.live_line import LiveLine  # it needs rich, which logs do not
 
             self._live_line = LiveLine(self._err)
-        self._live_line.draw(
-            step.name,
-            [
-                *list_facts(step.record, silent=step.measure_silence(now)),
-                *list_rates(step.record, brief=True),
-            ],
-            [clock(int(now - step.started_at)), *list_time_left(step.record)],
-            find_share(step.record),
-        )
+        self._live_line.draw([_describe_live(step, now) for step in self._steps.values()])
         self._drawn_at = now
 
     def _end_half_line(self) -> None:
         if self._half_line_since is not None:
             self._err.write(b"\n")
             self._half_line_since = None
+
+
+def _describe_live(step: _RunningStep, now: float) -> LiveStep:
+    facts = list_facts(step.record, silent=step.measure_silence(now))
+    return LiveStep(
+        name=step.name,
+        facts=[*facts, *list_rates(step.record, brief=True)],
+        times=[clock(int(now - step.started_at)), *list_time_left(step.record)],
+        share=find_share(step.record),
+    )
 
 
 class _Screen:

@@ -12,6 +12,10 @@ from types import TracebackType
 
 from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.dsl.component import BaseComponent, Node
+from stoker.errors import StepFailed
+from stoker.launchers.step_log import StepLog
+from stoker.runner.console import Console
+from stoker.task import Failure
 from stoker.views.table import readable_path
 
 _FRAME = re.compile(r'^ *File "(?P<path>[^"]*)", line (?P<line>\d+)')
@@ -44,6 +48,31 @@ def make_stop(node: Node, saved_step: int | None = None) -> KeyboardInterrupt:
     resumes = isinstance(node, BaseComponent) and node.RESUMABLE
     what = "resume" if resumes else "go on"
     return KeyboardInterrupt(f"Stopped in {node.id}. Run the same command to {what}.")
+
+
+def tell_failure(
+    failure: Failure, node: Node, log_file: str, console: Console, advice: str
+) -> StepFailed:
+    """The error to raise. The user's own traceback is shown first; the log has it as well."""
+    message, traceback = (
+        strip_colours(console.secrets.mask(text)) for text in (failure.message, failure.traceback)
+    )
+    whole = (traceback or message).rstrip()
+    log = StepLog(log_file, console)
+    log.write(f"{whole}\n".encode(errors="backslashreplace"))
+    log.close()
+    if traceback:
+        shown = whole if is_all_wanted() else fold_frames(whole)
+        console.failure(shorten(shown, log_file))
+        message = find_point(message)  # all of it has just been printed
+    lines = [
+        f"{node.id} failed: {failure.kind}: {shorten(message, log_file)}",
+        failure.hint,
+        find_users_line(traceback),
+        f"Log: {readable_path(log_file)}",
+        advice,
+    ]
+    return StepFailed("\n".join(filter(None, lines)), shorten(traceback, log_file))
 
 
 def end_briefly(error: BaseException) -> None:

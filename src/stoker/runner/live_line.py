@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line at the bottom of a terminal that says what the running step does, drawn by rich.
+"""The lines at the bottom of a terminal that say what the running steps do, drawn by rich.
 
 Only who has a terminal, and a step that takes a while, imports this.
 """
@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stoker.any_python.lines import escape_controls
+from stoker.views.progress_lines import LiveStep
 
 _WIDE = 100
 _ROOM_FOR_KEYS = 3
@@ -37,7 +38,7 @@ class Terminal(Protocol):
 
 
 class LiveLine:
-    """One line that stays below everything else until it is cleared."""
+    """Lines, one for each step, that stay below everything else until they are cleared."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -48,27 +49,26 @@ class LiveLine:
             legacy_windows=False,
         )
         self._spinner = Spinner("dots")
-        self._line: RenderableType = ""
+        self._lines: RenderableType = ""
+        self._num_lines = 0
         self._live: Live | None = None
 
-    def draw(
-        self, name: str, facts: Sequence[str], times: Sequence[str], share: float | None
-    ) -> None:
-        """Show this instead of what was shown: a bar if the share is known, and all that fits."""
+    def draw(self, steps: Sequence[LiveStep]) -> None:
+        """Show these instead of what was shown: a bar if the share is known, and all that fits."""
         self._fit_to_window()
         bar_width = 20 if self._console.width >= _WIDE else 10
-        line = Table.grid(padding=(0, 1), expand=True)
-        line.add_column(no_wrap=True, style="bold")
-        line.add_column(no_wrap=True)
-        line.add_column(no_wrap=True, ratio=1)
-        line.add_column(no_wrap=True, justify="right", style="progress.elapsed")
-        line.add_row(
-            escape_controls(name),
-            self._spinner if share is None else ProgressBar(1.0, share, width=bar_width),
-            _WhatFits(facts),
-            Text("  ".join(times), no_wrap=True),
-        )
-        self._line = line
+        lines = Table.grid(padding=(0, 1), expand=True)
+        lines.add_column(no_wrap=True, style="bold")
+        lines.add_column(no_wrap=True)
+        lines.add_column(no_wrap=True, ratio=1)
+        lines.add_column(no_wrap=True, justify="right", style="progress.elapsed")
+        shown = steps[: max(1, self._console.size.height - 1)]
+        for step in shown:
+            bar = ProgressBar(1.0, step.share, width=bar_width) if step.share is not None else None
+            times = Text("  ".join(step.times), no_wrap=True)
+            name = escape_controls(step.name)
+            lines.add_row(name, bar or self._spinner, _WhatFits(step.facts), times)
+        self._lines, self._num_lines = lines, len(shown)
         if self._live is None:
             self._live = Live(
                 console=self._console,
@@ -76,24 +76,24 @@ class LiveLine:
                 transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
-                get_renderable=lambda: self._line,
+                get_renderable=lambda: self._lines,
             )
             self._live.start()
         self._live.refresh()
 
     def clear(self) -> None:
-        """Take the line off the screen."""
+        """Take the lines off the screen."""
         if self._live is not None:
             self._fit_to_window()
-            self._line = ""  # it is drawn once more before it goes
+            self._lines = ""  # they are drawn once more before they go
             self._live.stop()
             self._live = None  # one that was stopped would erase what is printed in its place
 
     def _fit_to_window(self) -> None:
-        """Know the width; where a narrower window has broken the line, go up to where it began."""
+        """Know the width; where a narrower window has broken lines, go up to where they began."""
         columns, lines = self._terminal.size()
         if self._live is not None and columns <= self._console.width:
-            rows_above = (self._console.width - 1) // columns
+            rows_above = self._num_lines * ((self._console.width - 1) // columns)
             self._terminal.write((_ERASE_AND_UP * rows_above).encode())
         self._console.size = ConsoleDimensions(max(1, columns - _ROOM_FOR_KEYS), lines)
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LocalDagRunner: runs a pipeline on this machine, step by step (`steps.py`)."""
+"""LocalDagRunner: runs a pipeline on this machine.
+
+What is done for a step is in `steps.py`, and which of them run when in `side_by_side.py`.
+"""
 
 import contextlib
 import functools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
@@ -26,7 +29,8 @@ from stoker.runner.endings import end_briefly, is_raised_by_us, make_stop
 from stoker.runner.other_nodes import reuse
 from stoker.runner.plan import RunOptions
 from stoker.runner.run import begin_run
-from stoker.runner.steps import Steps
+from stoker.runner.side_by_side import Room, choose_num_steps, finish, run_steps
+from stoker.runner.steps import Steps, Work
 from stoker.views.table import readable_path
 
 
@@ -49,13 +53,19 @@ class LocalDagRunner:
         config: Any = None,  # noqa: ARG002
         *,
         report: bool = False,
+        parallel: int | None = None,
+        profile: bool = False,
     ) -> None:
         """With `report`, each run leaves a page about itself in its root, also if it fails.
 
+        With `profile`, it tells at its end where the time went.
+        So many steps as `parallel` says, else as there are processors, may run at the same time,
+        where none of them needs another; 1 keeps them one after the other, in the pipeline's order.
         `config` is accepted for TFX's pipelines; it configures platforms of TFX's own.
         """
         self._launcher = launcher
-        self._report = report
+        self._report, self._profile = report, profile
+        self._parallel = None if parallel is None else Room(num_steps=parallel).num_steps
 
     def run(
         self,
@@ -94,6 +104,8 @@ class LocalDagRunner:
             choice=partial.choose(pipeline.steps) if partial else None,
             report=self._report or added.report,
             leaves_retries=added.leaves_retries,
+            parallel=added.parallel or self._parallel,
+            profile=added.profile or self._profile,
         )
         launcher = _interception.launcher or self._launcher or Processes()
         try:
@@ -137,16 +149,8 @@ that there is no argument by which the command line could reach that run."""
 
 
 @contextlib.contextmanager
-def intercept(
-    parameters: Mapping[str, Any],
-    force: Collection[str] = (),
-    fresh: bool = False,
-    done: Collection[str] = (),
-    launcher: Launcher | None = None,
-    report: bool = False,
-) -> Iterator[list[Run]]:
+def intercept(options: RunOptions, launcher: Launcher | None = None) -> Iterator[list[Run]]:
     """Take over the runs that are started inside: add to them, and keep their results."""
-    options = RunOptions(parameters=parameters, force=force, fresh=fresh, done=done, report=report)
     with _replace_interception(_Interception(options=options, launcher=launcher)) as inside:
         yield inside.runs
 
@@ -196,7 +200,8 @@ def _run_asked(
         contextlib.closing(Console()) as console,
         begin_run(pipeline, options, launcher, console, alone=node, joins=asked.run_id) as steps,
     ):
-        asked.end = join_run(steps, node, functools.partial(_run_step, steps, node))
+        run = functools.partial(finish, _work_on(steps, node, {}), launcher, console)
+        asked.end = join_run(steps, node, run)
     raise StepEnded(asked.end)
 
 
@@ -249,37 +254,57 @@ def run_step(
         for node_id in skipped:
             steps.rounds.skip_whole(node_id)
         with _show(steps, node):
-            steps.run(node)
+            finish(steps.work_on(node), launcher, console)
         *_, execution = steps.store.executions(run_id=steps.run_id)
     return execution, steps.rounds.published[node.id]
 
 
 def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
     _check_names(pipeline, options)
-    with contextlib.closing(launcher), contextlib.closing(Console()) as console:
+    console = Console()
+    with _profile(console, options), contextlib.closing(launcher), contextlib.closing(console):
         with begin_run(pipeline, options, launcher, console) as steps:
             choice, name = options.choice, pipeline.pipeline_name
             earlier = find_earlier(choice, steps.store, name) if choice else {}
-            for node in pipeline.steps:
-                if node in earlier:
-                    reuse(steps, node, earlier[node])
-                elif not choice or node in choice.run:
-                    _run_step(steps, node)
+            nodes = [
+                node
+                for node in pipeline.steps
+                if node in earlier or not choice or node in choice.run
+            ]
+            work = [(node, _work_on(steps, node, earlier)) for node in nodes]
+            num_steps = choose_num_steps(options.parallel, launcher, console)
+            run_steps(work, launcher, console, num_steps)
+            published = steps.rounds.published
+            outputs = {node.id: published[node.id] for node in nodes if node.id in published}
         console.step(f"Run {steps.run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
-        for line in _list_outputs(steps.rounds.published):
+        for line in _list_outputs(outputs):
             console.step(f"  {line}")
     return Run(
         id=steps.run_id,
         pipeline_name=pipeline.pipeline_name,
         pipeline_root=steps.root.path,
-        outputs=steps.rounds.published,
+        outputs=outputs,
     )
 
 
-def _run_step(steps: Steps, node: Node) -> None:
+def _profile(console: Console, options: RunOptions) -> contextlib.AbstractContextManager[None]:
+    """Tell at the end where the time went, if that is asked."""
+    if not options.profile:
+        return contextlib.nullcontext()
+    from stoker.runner.timeline import Timeline, tell_times
+
+    console.timeline = Timeline()
+    return tell_times(console.timeline, console.step)
+
+
+def _work_on(steps: Steps, node: Node, earlier: Mapping[Node, Sequence[Execution]]) -> Work:
+    """A step that is shown while it runs, or what `earlier` runs have made of it."""
     try:
+        if node in earlier:
+            reuse(steps, node, earlier[node])
+            return
         with _show(steps, node):
-            steps.run(node)
+            yield from steps.work_on(node)
     except KeyboardInterrupt as stop:
         raise (stop if stop.args else make_stop(node)) from None
 

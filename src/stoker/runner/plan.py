@@ -40,6 +40,10 @@ class RunOptions:
     """Whether a page about the run is written at its end, however it ends."""
     leaves_retries: bool = False
     """Whether it is for others to start a step again that has failed."""
+    profile: bool = False
+    """Whether it is told at the end where the time went."""
+    parallel: int | None = None
+    """How many steps may run at the same time; None for as many as there are processors."""
 
     def count_steps(self, pipeline: Pipeline) -> int:
         """How many steps the run has, those among them that give earlier outputs."""

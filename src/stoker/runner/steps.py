@@ -3,6 +3,9 @@
 
 For each step: its inputs are resolved; if nothing changed since an earlier execution, that one's
 outputs are given again; else a launcher runs the Task, and the execution is published.
+
+Steps may be under way at the same time (`side_by_side.py`), each as a `Work`. They take turns: only
+their tasks run beside each other, and nothing here is done by two threads.
 """
 
 import contextlib
@@ -10,9 +13,9 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stoker.any_python.layout import is_remote
 from stoker.any_python.notes import read_journals
@@ -28,7 +31,6 @@ from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.placeholders import Absent, Facts, fill_in, placeholders_in
 from stoker.errors import BadData, StepFailed
 from stoker.launchers import Launcher
-from stoker.launchers.step_log import StepLog
 from stoker.metadata.masking import find_secrets, mask_secrets
 from stoker.metadata.records import (
     NUM_STEPS,
@@ -37,15 +39,7 @@ from stoker.metadata.records import (
 from stoker.runner import cache
 from stoker.runner.cache import Given, Notes
 from stoker.runner.console import Console
-from stoker.runner.endings import (
-    find_point,
-    find_users_line,
-    fold_frames,
-    is_all_wanted,
-    make_stop,
-    shorten,
-    strip_colours,
-)
+from stoker.runner.endings import make_stop, tell_failure
 from stoker.runner.inputs import (
     Round,
     Rounds,
@@ -62,12 +56,16 @@ from stoker.storage.digests import FileDigests
 from stoker.storage.files import remove_dir
 from stoker.storage.locks import discard_dir, hold_dir
 from stoker.storage.root import Root
-from stoker.task import Failure, Outcome, ProcessNeeds, Task
-from stoker.views.table import readable_path
+from stoker.task import Outcome, ProcessNeeds, Task
 
 if TYPE_CHECKING:
     from stoker.metadata.store import Store
     from stoker.runner.away import Away
+
+Launched: TypeAlias = Callable[[], Outcome]
+"""What came of a task: its Outcome, or what its launcher raised."""
+Work: TypeAlias = Generator[Task, Launched, None]
+"""A step that is under way: it gives each Task to be launched, and is sent what came of it."""
 
 _OBSERVED = "observed"
 ENDED_BEFORE = "The run ended before this step did."
@@ -119,8 +117,8 @@ class Steps:
         """Whether this is one step of a run that steps join."""
         return self.scratch_name != self.run_id
 
-    def run(self, node: Node) -> None:
-        """Run one step and publish what it made: in a loop, once for each item."""
+    def work_on(self, node: Node) -> Work:
+        """One step, from its inputs to what it publishes: in a loop, once for each item."""
         rounds, why_not = self.list_rounds(node)
         if not rounds:
             self.skip(node, why_not)
@@ -135,7 +133,7 @@ class Steps:
             if self.rounds.is_known(node, self.rounds.now):
                 continue
             try:
-                self._run_once(node)
+                yield from self._run_once(node)
             except PlaceError as error:  # a bucket that is not as it should be
                 raise StepFailed(f"{node.id}: {error}") from error
         if self.rounds.is_skipped_whole(node, rounds):
@@ -152,13 +150,13 @@ class Steps:
         sources = " and ".join(map(repr, node.loops[-1].channels))
         return [], self._find_left_out_asked(node) or f"there is nothing in {sources}"
 
-    def _run_once(self, node: Node) -> None:
+    def _run_once(self, node: Node) -> Work:
         if why_not := self._find_why_not(node):
             self.skip(node, why_not)
             return
         match node:
             case BaseComponent():
-                self._run_component(node)
+                yield from self._run_component(node)
             case Importer() | Resolver() | ManualNode():
                 from stoker.runner.other_nodes import run_other
 
@@ -237,7 +235,7 @@ class Steps:
             invocation=invocation,
         )
 
-    def _run_component(self, node: BaseComponent) -> None:
+    def _run_component(self, node: BaseComponent) -> Work:
         inputs = self._get_inputs(node)
         plan = self._complete_plan(node, self._gather_facts(node, inputs))
         if self.trackers:
@@ -262,7 +260,8 @@ class Steps:
             return
         cache.keep_code(plan, self.root, self.digest, self.console.secrets)
         with self._hold_checkpoints(node, parts) as checkpoint_dir:
-            self._launch(node, plan, inputs, properties, checkpoint_dir, why=decision.summary)
+            why = decision.summary
+            yield from self._launch(node, plan, inputs, properties, checkpoint_dir, why=why)
 
     def _complete_plan(self, node: BaseComponent, facts: Facts) -> StepPlan:
         """A step's plan, with the parameters and the file that other steps have made by now."""
@@ -354,7 +353,7 @@ class Steps:
         checkpoint_dir: str,
         *,
         why: str,
-    ) -> None:
+    ) -> Work:
         self.launcher.prepare(self._list_needs_from(node))
         self._report_process(node, plan.needs)
         with self.record(node, inputs, properties, writes=True, why=why) as execution:
@@ -367,7 +366,7 @@ class Steps:
             if is_named_by_url(node, driven.parameters):
                 driven = replace(driven, parameters=self._away.stage_parameters(node, driven))
             task = self._make_task(node, driven, facts, execution, checkpoint_dir)
-            outcome = self.launcher.launch(task, self.console)
+            outcome = yield from self._wait_for(task)
             outputs = self._take_outputs(node, task, outcome)
             observed = read_journals(task.observed_dir)
             for check in node.checks:
@@ -380,7 +379,7 @@ class Steps:
                     workers=None,
                     retries=None,
                 )
-                checked = self.launcher.launch(task, self.console)
+                checked = yield from self._wait_for(task)
                 outputs = self._take_outputs(node, task, checked)
             edited: Mapping[str, str] = {}
             if before := properties["cache_parts"]:
@@ -388,6 +387,14 @@ class Steps:
                 edited = self._note_edits(node, before, after, observed)
             self.console.event({"kind": "progress", "doing": "publishing its outputs"})
             execution.publish(outputs, {"observed": observed, **edited})
+
+    def _wait_for(self, task: Task) -> Generator[Task, Launched, Outcome]:
+        """What comes of a task. Until then, others have their turns, in their rounds."""
+        now = self.rounds.now
+        launched = yield task
+        self.rounds.now = now
+        self.console.turn_to(task.node_id)
+        return launched()
 
     def _bring_near(self, node: BaseComponent, inputs: ArtifactMap, plan: StepPlan) -> ArtifactMap:
         """The inputs as they are on this machine: those that are not are staged."""
@@ -418,7 +425,8 @@ class Steps:
         if outcome.canceled:
             raise make_stop(node, outcome.saved_step)
         if outcome.failure:
-            raise self._tell_of(outcome.failure, node, task.log_file)
+            advice = self._advise_after_failure()
+            raise tell_failure(outcome.failure, node, task.log_file, self.console, advice)
         result = {}
         for key, records in outcome.outputs.items():
             artifacts = [node.outputs[key].type.from_dict(record) for record in records]
@@ -429,29 +437,6 @@ class Steps:
                 if not isinstance(one, ValueArtifact) or os.path.exists(one.uri)
             ]
         return result
-
-    def _tell_of(self, failure: Failure, node: Node, log_file: str) -> StepFailed:
-        """The error to raise. The user's own traceback is shown first; the log has it as well."""
-        message, traceback = (
-            strip_colours(self.console.secrets.mask(text))
-            for text in (failure.message, failure.traceback)
-        )
-        whole = (traceback or message).rstrip()
-        log = StepLog(log_file, self.console)
-        log.write(f"{whole}\n".encode(errors="backslashreplace"))
-        log.close()
-        if traceback:
-            shown = whole if is_all_wanted() else fold_frames(whole)
-            self.console.failure(shorten(shown, log_file))
-            message = find_point(message)  # all of it has just been printed
-        lines = [
-            f"{node.id} failed: {failure.kind}: {shorten(message, log_file)}",
-            failure.hint,
-            find_users_line(traceback),
-            f"Log: {readable_path(log_file)}",
-            self._advise_after_failure(),
-        ]
-        return StepFailed("\n".join(filter(None, lines)), shorten(traceback, log_file))
 
     def _advise_after_failure(self) -> str:
         if self.alone:

@@ -2,13 +2,25 @@
 """What a report of progress says, in the words of a line: for logs, and for the live line."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 Record = Mapping[str, Any]
 
 SILENT_SECONDS = 60.0
 """Of a step that reports nothing for so long, that is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveStep:
+    """What a live line says of the step that it is about."""
+
+    name: str
+    facts: Sequence[str]
+    times: Sequence[str]
+    share: float | None
+    """How much of its work is done, if that is known."""
 
 
 def describe(

@@ -11,6 +11,7 @@ from stoker.cli.runs import print_runs
 from stoker.cli.tfx_command.created import get_created
 from stoker.cli.tfx_command.options import option, takes_engine, takes_name, takes_run_id
 from stoker.runner import intercept
+from stoker.runner.plan import RunOptions
 
 
 @click.group()
@@ -32,7 +33,7 @@ def create(pipeline_name: str, runtime_parameter: dict[str, str]) -> int:
     """Run a pipeline."""
     known = get_created(pipeline_name)
     print_line(f"Creating a run for pipeline: {pipeline_name}")
-    with intercept(runtime_parameter) as runs:
+    with intercept(RunOptions(parameters=runtime_parameter)) as runs:
         return run_as_main(known.pipeline_dsl_path, (), runs)
 
 

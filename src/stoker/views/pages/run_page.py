@@ -40,18 +40,16 @@ class DrawnCurves:
 
 def make_live_values(run: RunRecord) -> dict[str, Any]:
     """What changes while a run goes on."""
-    progress = run.progress
     return {
         "run": run,
         "num_begun": sum(bool(step.execution_id) for step in run.steps),
         "graph": draw_pipeline(run),
         "timeline": _draw_times(run),
         "curves": {node: draw_curves(found) for node, found in read_curves(run).items()},
-        "progress_text": describe(
-            progress.node_id, progress.record, elapsed=progress.record.get("elapsed", 0.0)
-        )
-        if progress
-        else "",
+        "progress": [
+            (one, describe(one.node_id, one.record, elapsed=one.record.get("elapsed", 0.0)))
+            for one in run.progress
+        ],
     }
 
 

@@ -29,6 +29,7 @@ from stoker.metadata.standings import run_state
 from stoker.metadata.store import Store
 from stoker.storage.metrics_file import read_metrics_file
 from stoker.storage.root import Root
+from stoker.views.progress_lines import find_share
 from stoker.views.run_metrics import read_last_metrics
 
 TO_COME = "to come"
@@ -74,7 +75,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What the step that runs has last reported."""
+    """What a step that runs has last reported."""
 
     node_id: str
     share: float | None
@@ -97,7 +98,7 @@ class RunRecord:
     metrics: Mapping[str, float]
     note: str = ""
     tags: Sequence[str] = ()
-    progress: Progress | None = None
+    progress: Sequence[Progress] = ()
 
     @property
     def is_live(self) -> bool:
@@ -163,7 +164,7 @@ def describe_run(store: Store, run: PipelineRun) -> RunRecord:
         metrics=find_metrics(run, steps),
         note=str(run.properties.get(NOTE) or ""),
         tags=read_tags(run),
-        progress=_read_progress(root, run.run_id) if state == "running" else None,
+        progress=_read_progress(root, run.run_id) if state == "running" else (),
     )
 
 
@@ -277,18 +278,20 @@ def _read_number(value: Any) -> int:
     return int(value) if isinstance(value, int | float) else 0
 
 
-def _read_progress(root: str, run_id: str) -> Progress | None:
-    """What the step that runs has last reported; none if that was long ago."""
+def _read_progress(root: str, run_id: str) -> list[Progress]:
+    """What the steps that run have last reported; nothing if that was long ago."""
     try:
         with open(Root(root).progress_file(run_id), encoding="utf-8") as file:
-            record = json.load(file)
+            records = json.load(file)
     except (OSError, ValueError):
-        return None
-    if not isinstance(record, dict) or time.time() - record.get("at", 0) > _STALE_SECONDS:
-        return None
-    done, total = record.get("count", record.get("step")), record.get("total", record.get("steps"))
-    share = min(1.0, done / total) if total and done is not None else None
-    return Progress(node_id=str(record.get("node", "")), share=share, record=record)
+        return []
+    if not isinstance(records, list):  # of a runner of an earlier version
+        return []
+    return [
+        Progress(node_id=str(record.get("node", "")), share=find_share(record), record=record)
+        for record in records
+        if time.time() - record.get("at", 0) <= _STALE_SECONDS
+    ]
 
 
 Curves = Mapping[str, Mapping[str, Sequence[tuple[int, float]]]]
