@@ -94,6 +94,7 @@ def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, sou
         ("tf.keras.applications.MobileNetV2(weights=None)", None),
         ("tf.keras.datasets.fashion_mnist.load_data()", "~/.keras/datasets"),
         ("hub.KerasLayer('https://tfhub.dev/google/nnlm/2')", "TFHUB_CACHE_DIR"),
+        ("URL = 'https://tfhub.dev/google/nnlm/2'; hub.KerasLayer(URL)", "TFHUB_CACHE_DIR"),
         ("hub.KerasLayer('models/nnlm')", None),
         ("urllib.request.urlretrieve(URL, 'data.csv')", "put the file there"),
     ],

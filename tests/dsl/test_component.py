@@ -30,6 +30,7 @@ class FitSpec(ComponentSpec):
     PARAMETERS = {
         "args": ExecutionParameter(type=TrainArgs),
         "rate": ExecutionParameter(type=float, optional=True),
+        "run_fn": ExecutionParameter(type=str, optional=True),
     }
 
 
@@ -89,6 +90,7 @@ def test_a_table_takes_the_arguments_of_a_constructor_by_name(examples):
         ({"examples": Channel(Model)}, "'examples' takes Examples"),
         ({"exampels": 1}, "no argument 'exampels'; it has args, examples.*mean 'examples'"),
         ({"rate": "fast"}, "'rate' takes float, got 'fast'"),
+        ({"run_fn": len}, "'run_fn' takes a function's name.*'package.module.run_fn'.*module_file"),
         ({"args": EvalArgs()}, "takes TrainArgs, got EvalArgs"),
         ({"args": {"steps": 1}}, "is not a TrainArgs"),
     ],

@@ -3,6 +3,7 @@
 
 import io
 import json
+import os
 import tarfile
 
 import pytest
@@ -30,6 +31,7 @@ from stoker.orchestrators.kubeflow import (
     compile_pipeline,
 )
 from stoker.orchestrators.yaml_text import to_yaml
+from stoker.storage import places
 from stoker.task import Workers
 
 
@@ -103,6 +105,21 @@ def test_json_yaml_and_archives_say_the_same():
     KubeflowDagRunner(config=older).run(make_pipeline(default=1))
     with tarfile.open("my_pipeline.tar.gz") as archive:
         assert yaml.safe_load(archive.extractfile("pipeline.yaml")) == spec
+
+
+def test_the_runner_says_what_it_wrote_and_how_to_run_it_here(capsys):
+    compile_it()
+    said = capsys.readouterr().out
+    assert "Written: out.yaml" in said
+    assert "stoker run folder/runner.py" in said
+
+
+def test_a_file_for_a_bucket_is_written_there_and_not_to_a_folder_of_that_name():
+    config = KubeflowV2DagRunnerConfig(default_image="image")
+    KubeflowV2DagRunner(config, "memory://bucket/files").run(make_pipeline(default=1))
+    spec = json.loads(places.read("memory://bucket/files/pipeline.json"))
+    assert spec["pipelineInfo"]["name"] == "my-pipeline"
+    assert not os.path.exists("memory:")
 
 
 def test_what_a_step_asks_for_is_told():

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from stoker.any_python.url_files import _PROXIES
 from stoker.artifacts import Schema
 from stoker.components import (
     CsvExampleGen,
@@ -72,6 +73,10 @@ def test_every_problem_is_told_at_once_and_nothing_has_run(run, tmp_path, capfd)
             "import tensorflow_addons\nrun_fn = 1",
             "line 1: .*stoker env create tf-2.15, and Trainer",
         ),
+        (
+            "import sys\nsys.path.append('more')\nimport tensorflow_addons\nrun_fn = 1",
+            "line 3: .*stoker env create tf-2.15",
+        ),
         ("from no_such.part import x as run_fn", "line 1: No module named 'no_such'"),
         ("import neighbour\nrun_fn = 1", r"neighbour\.py, line 3: SyntaxError"),
     ],
@@ -91,6 +96,7 @@ def test_what_is_certain_to_fail(tmp_path, text, why):
         "globals()['run_' + 'fn'] = print",
         "try:\n  import no_such_package\nexcept ImportError: pass\nrun_fn = 1",
         "import sys\nsys.path.append('more')\nimport in_more\nrun_fn = 1",
+        "import os\nos.system('pip install x')\nimport tensorflow_addons\nrun_fn = 1",
         "def run_fn(fn_args):\n  import no_such_package",
         "import tensorflow_data_validation, ml_metadata, kerastuner\nrun_fn = 1",
         "from . import neighbour\nrun_fn = 1",
@@ -184,6 +190,25 @@ def test_what_a_step_of_the_users_own_may_make_is_awaited(tmp_path):
     trainer = Trainer(examples=gen.outputs["examples"], module_file=str(tmp_path / "gone.py"))
     gen.add_upstream_node(download)
     assert check(download, gen, trainer) == []
+
+
+def test_a_download_from_a_server_that_is_not_found_is_told_once(gen, tmp_path, monkeypatch):
+    for proxy in _PROXIES:
+        monkeypatch.delenv(proxy, raising=False)
+    path = tmp_path / "module.py"
+    path.write_text(
+        "URL = 'https://hub.invalid/model'\n"
+        "def preprocessing_fn(inputs): ...\n"
+        "def run_fn(fn_args): hub.KerasLayer(URL)"
+    )
+    examples = gen.outputs["examples"]
+    schema = ImportSchemaGen(schema_file=str(path))
+    transform = Transform(examples, schema.outputs["schema"], module_file=str(path))
+    trainer = Trainer(examples=examples, module_file=str(path))
+    (doubt,) = check(gen, schema, transform, trainer)
+    assert doubt.startswith("Trainer: warning: ")
+    assert "module.py, line 3: hub.invalid is not found" in doubt
+    assert doubt.endswith("name its folder or TFHUB_CACHE_DIR.")
 
 
 def test_a_label_that_is_no_column(gen, module):

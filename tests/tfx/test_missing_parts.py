@@ -35,6 +35,16 @@ def test_a_missing_name_says_so_as_an_attribute_too(path):
         getattr(importlib.import_module(module), name)
 
 
+@pytest.mark.parametrize("path", ["tfx.proto.TrainArgs", "tfx.dsl.Resolver"])
+def test_a_name_that_only_v1_has_says_so(path):
+    module, _, name = path.rpartition(".")
+
+    with pytest.raises(
+        AttributeError, match=r"tfx\.v1\.\w+ has: write `from tfx import v1 as tfx`"
+    ):
+        getattr(importlib.import_module(module), name)
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_the_import_of_a_missing_module_says_what_to_do_instead(module):
     with pytest.raises(MissingPart) as raised:

@@ -3,17 +3,19 @@
 
 The only door to fsspec, which is imported when the first URL is met. Listings are never kept:
 somebody else may write to a bucket at any time. What passes by itself (a server that is busy, a
-connection that breaks) is tried again; what does not (no such bucket, no right, no credentials) is
-told at once, as an OSError with the next move.
+connection that breaks) is tried again; what does not (no such bucket, no right, no credentials, no
+network) is told at once, as an OSError with the next move.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
 import posixpath
 import shutil
+import socket
 import stat as _stat
 import time
 from typing import Any, Callable, Iterator, TypeVar
@@ -36,6 +38,10 @@ _NUM_TRIES = 6
 _FIRST_WAIT_SECONDS = 0.1
 _FOR_GOOD = (IsADirectoryError, NotADirectoryError, ValueError, TypeError, ImportError)
 _WITHOUT_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError")
+_SERVERS = {"gs": "storage.googleapis.com", "gcs": "storage.googleapis.com"}
+"""Of clients that look for credentials and their server for minutes where there is no network."""
+_EMULATOR = "STORAGE_EMULATOR_HOST"
+_PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 _RIGHTS = "docs/team.md lists the rights that a run needs."
 _Result = TypeVar("_Result")
 
@@ -76,7 +82,18 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, PermissionError):
         rights = f"Check the credentials and their rights. {_RIGHTS}"
         return f"it is not allowed ({_one_line(error)}). {rights}"
+    if _is_for_no_server(error):
+        return f"its server is not found ({_one_line(error)}). Check the network."
     return ""
+
+
+def _is_for_no_server(error: BaseException | None) -> bool:
+    """Whether no server has such a name; a resolver that does not answer may do so later."""
+    while error is not None:
+        if isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _one_line(error: BaseException) -> str:
@@ -118,8 +135,27 @@ def connect(url: str) -> tuple[Any, str]:
         raise ValueError(f"{url} cannot be read or written here. {lack}")
     fsspec = importlib.import_module("fsspec")
     scheme, rest = split_url(url)
+    server = _SERVERS.get(scheme)
+    if server and not (os.environ.get(_EMULATOR) or fsspec.config.conf.get(scheme)):
+        try:
+            require_server(server)
+        except PlaceError as error:
+            raise PlaceError(f"{url} cannot be reached: {error}") from error
     files, path = fsspec.core.url_to_fs(f"{scheme}://{rest}", use_listings_cache=False)
     return files, path
+
+
+@functools.lru_cache(maxsize=None)  # an error is not kept
+def require_server(server: str) -> None:
+    """Raise PlaceError if a server has no address here, unless a proxy is asked for it."""
+    if any(map(os.environ.get, _PROXIES)):
+        return
+    try:
+        socket.getaddrinfo(server, 443)
+    except OSError as error:
+        raise PlaceError(
+            f"{server} is not found ({_one_line(error)}). Check the network."
+        ) from error
 
 
 def open_url(url: str, mode: str) -> Any:

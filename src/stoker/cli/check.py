@@ -60,6 +60,8 @@ def check(path: str, as_json: bool) -> int:
     rows = [(one.state, one.where, one.message) for one in findings]
     table = Table(columns=("state", "where", "what"), rows=rows)
     verdict = "It would run." if would_run else "It would not run: see `needs` and `refused`."
+    if would_run and any(finding.state is State.REFUSED for finding in findings):
+        verdict = "It would run, unless it comes to a line with `refused`."
     print_answer(record, table, f"Files read: {len(sources)}. {verdict}", as_json=as_json)
     return 0 if would_run else 1
 

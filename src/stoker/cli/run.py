@@ -20,6 +20,7 @@ from stoker.launchers import Launcher
 from stoker.metadata.config import STORE_VARIABLE, use_store
 from stoker.runner import intercept
 from stoker.runner.plan import RunOptions
+from stoker.user_code.known_packages import missing_package_hint
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -198,7 +199,9 @@ def _run(path: str, shown: str) -> int:
             raise ValueError(f"{shown}:{line}: {error}") from error
         own = _from_file_on(error.__traceback__, path)
         print_line("".join(traceback.format_exception(type(error), error, own)), error=True)
-        raise ValueError(f"{shown} failed: {type(error).__name__}: {error}") from error
+        hint = missing_package_hint(error)
+        said = f"{shown} failed: {type(error).__name__}: {error}"
+        raise ValueError(f"{said}. {hint}" if hint else said) from error
     return 0
 
 

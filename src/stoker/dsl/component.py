@@ -201,6 +201,11 @@ class ComponentSpec:
             return value
         origin = typing.get_origin(wanted) or wanted
         if isinstance(origin, type) and not _is_a(value, origin):
+            if wanted is str and callable(value):
+                raise TypeError(
+                    f"{self._name}: {key!r} takes a function's name, which another process can "
+                    f"import: 'package.module.{key}', got {value!r}. Or give its module_file."
+                )
             raise TypeError(
                 f"{self._name}: {key!r} takes {getattr(wanted, '__name__', wanted)}, got "
                 f"{mask_item(key, value)!r}."

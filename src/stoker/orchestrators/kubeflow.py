@@ -25,6 +25,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from stoker.any_python.layout import is_remote
+from stoker.any_python.lines import say
 from stoker.any_python.modules import stop_loading_here
 from stoker.components.container import ExecutorContainerSpec
 from stoker.dsl.component import BaseComponent, Node
@@ -38,10 +39,16 @@ from stoker.orchestrators.pipeline_spec import (
     make_spec,
     refer_to_parameters,
 )
-from stoker.orchestrators.settings import name_in_image, refuse_quoted_secrets, refuse_secrets
+from stoker.orchestrators.settings import (
+    find_program,
+    name_in_image,
+    refuse_quoted_secrets,
+    refuse_secrets,
+)
 from stoker.orchestrators.yaml_text import to_yaml
 from stoker.runner.local_dag_runner import LocalDagRunner, Run, is_started_by_command
 from stoker.runner.step_list import find_parameters, make_command, outline_steps
+from stoker.storage import places
 from stoker.storage.files import write_whole
 from stoker.task import Workers
 from stoker.views.table import readable_path
@@ -156,7 +163,12 @@ class KubeflowV2DagRunner:
         spec, platform = compile_pipeline(pipeline, self._config, parameter_values or {})
         if write_out:
             name = self._output_filename or self._FILE.format(pipeline.pipeline_name)
-            write_spec(os.path.join(self._output_dir, name), spec, platform)
+            path = os.path.join(self._output_dir, name)
+            write_spec(path, spec, platform)
+            say(
+                f"Written: {readable_path(path)}, for Kubeflow Pipelines or Vertex AI. To run the "
+                f"pipeline on this machine: stoker run {find_program()}"
+            )
         return spec
 
     compile = run
@@ -323,9 +335,13 @@ def write_spec(path: str, spec: Record, platform: Record) -> None:
     else:
         text = to_yaml(spec, platform) if platform else to_yaml(spec)
     refuse_quoted_secrets(text, readable_path(path))
+    data = _pack(text) if path.endswith((".tar.gz", ".tgz")) else text.encode()
+    if is_remote(path):
+        places.write(path, data)
+        return
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with write_whole(path) as file:
-        file.write(_pack(text) if path.endswith((".tar.gz", ".tgz")) else text.encode())
+        file.write(data)
 
 
 def _pack(text: str) -> bytes:

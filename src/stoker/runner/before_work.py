@@ -12,6 +12,7 @@ from typing import Any
 
 from stoker.any_python import fileio
 from stoker.any_python.forking import num_cpus
+from stoker.any_python.url_files import PlaceError, require_server
 from stoker.components.importer import Importer
 from stoker.dsl.component import BaseComponent, Node, Problem
 from stoker.dsl.user_code import UserCodeComponent
@@ -20,9 +21,11 @@ from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.launchers.resources import check_gpus
 from stoker.runner.plan import StepPlan
-from stoker.user_code.imports import is_importable
+from stoker.user_code.downloads import find_downloads
+from stoker.user_code.imports import is_importable, scan
 from stoker.user_code.known_packages import find_package
 from stoker.user_code.problems import find_problems
+from stoker.views.table import readable_path
 
 _MADE_BY_MODELS = "transformed_"
 """Of the names of signatures by which a model makes features for its evaluation."""
@@ -55,7 +58,9 @@ class BeforeWork:
             raise BadPipeline(
                 "\n  ".join(["Nothing was run.", *certain] if certain[1:] else certain)
             )
-        return [f"{node.id}: warning: {problem.text}" for node, problem in found]
+        # Of a file that several steps load, once: the last of them is the one that trains.
+        doubts = {problem.text: node.id for node, problem in found}
+        return [f"{node_id}: warning: {text}" for text, node_id in doubts.items()]
 
     def _find_problems(self, node: Node) -> Iterator[Problem]:
         if isinstance(node, Importer) and _reads_what_is_there(node):
@@ -70,6 +75,7 @@ class BeforeWork:
         plan = self.plans[node.id]
         lacks = _find_missing_packages(node, plan) or _find_problems_of_code(node, plan)
         yield from (Problem(text=text) for text in lacks)
+        yield from _find_vain_downloads(plan)
         if _reads_what_is_there(node) and not node.spec.placeholders:
             yield from _find_missing_files(node, plan)
             yield from node.find_problems(dict(plan.parameters))
@@ -123,6 +129,20 @@ def _find_problems_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[str]
                 yield f"there is no module for {name}={plan.parameters[name]!r}."
     elif not plan.needs.python and (os.path.exists(plan.user_file) or _reads_what_is_there(node)):
         yield from find_problems(plan.user_file, () if dotted else functions, plan.import_paths)
+
+
+def _find_vain_downloads(plan: StepPlan) -> Iterator[Problem]:
+    """What the code fetches from servers that are not there; it may not come to that line."""
+    if not plan.user_file or plan.needs.python:
+        return
+    for path, tree in scan(plan.user_file, plan.import_paths).trees.items():
+        for found in find_downloads(tree):
+            try:
+                if found.server:
+                    require_server(found.server)
+            except PlaceError as error:
+                text = f"{readable_path(path)}, line {found.line}: {error} {found.message}"
+                yield Problem(text=text, is_certain=False)
 
 
 def _find_missing_files(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from stoker.user_code.imports import PIP_NAMES
 
-RUN_HERE = "Run the pipeline on this machine: LocalDagRunner().run(pipeline)."
+RUN_HERE = "Leave it out, and run the pipeline on this machine: stoker run FILE."
 """What to do instead of running it on another orchestrator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownPackage:
-    """How to have a package; one without both is not to be had beside Stoker."""
+    """How to have a package; one without both is done without."""
 
     pip: str = ""
     """What to install here."""
@@ -33,7 +33,7 @@ class KnownPackage:
         elif self.pip:
             said = f"{module} is not installed: pip install {self.pip}."
         else:
-            said = f"{module} cannot be used with Stoker."
+            said = f"{module} is not here."
         return f"{said} {self.advice}".rstrip()
 
 

@@ -13,7 +13,8 @@ from stoker.user_code.known_packages import KNOWN
 
 # Text that makes names, or places to import from, which the text alone does not show.
 _DYNAMIC_NAMES = re.compile(r"\bimport \*|\bglobals\(\)|\b__getattr__\b|\bexec\(")
-_DYNAMIC_IMPORTS = re.compile(r"\bsys\.(path|meta_path|modules)\b|\bsite\b|\bpip\b")
+_DYNAMIC_IMPORTS = re.compile(r"\bsys\.(path|meta_path|modules)\b|\bsite\b")
+_INSTALLS = re.compile(r"\bpip\b")
 
 
 def find_problems(
@@ -74,12 +75,14 @@ def _find_missing_imports(
     path: str, text: str, tree: ast.Module, imports: ModuleImports
 ) -> Iterator[str]:
     """Statements at the top of the module; one inside of `try` or a function may never run."""
-    if _DYNAMIC_IMPORTS.search(text):
+    if _INSTALLS.search(text):
         return
+    is_dynamic = _DYNAMIC_IMPORTS.search(text)  # a known package is no file of the user's
     for statement in tree.body:
         if isinstance(statement, ImportStatement):
             for name in _list_outermost(statement):
-                if name in imports.not_found and not is_importable(name):
+                is_missing = name in imports.not_found and not is_importable(name)
+                if is_missing and (name in KNOWN or not is_dynamic):
                     yield f"{path}, line {statement.lineno}: {_advise(name)}"
 
 

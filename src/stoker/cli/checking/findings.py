@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from stoker.any_python.layout import is_remote
 from stoker.any_python.url_files import find_lack
-from stoker.cli.checking.downloads import describe_download
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
+from stoker.user_code.downloads import find_texts, read_download
 from stoker.user_code.imports import is_importable
 from stoker.user_code.known_packages import RUN_HERE, find_package
 
@@ -140,6 +140,7 @@ class _Checker:
         self._names = Names()
         self._paths = KnownPaths(tree, source.path)
         self._steps = StepReader(tree, source, self._paths)
+        self._texts = find_texts(tree)
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
         )
@@ -200,8 +201,8 @@ class _Checker:
         self._read_paths(call, reach)
         for message in self._steps.find_problems(call):
             self._add(State.NEEDS, call.lineno, message, reach)
-        if fetched := describe_download(call):
-            self._add(State.NEEDS, call.lineno, fetched, reach, may_not_matter=True)
+        if fetched := read_download(call, self._texts):
+            self._add(State.NEEDS, call.lineno, fetched.message, reach, may_not_matter=True)
         for message in self._steps.find_doubts(call):
             self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=True)
 

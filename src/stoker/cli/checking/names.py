@@ -21,6 +21,7 @@ from stoker.any_python.lines import did_you_mean
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
 from stoker.patches.tensorflow_transform_older import RENAMED
+from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
 from stoker.user_code.known_packages import find_package
 
@@ -154,6 +155,8 @@ def _import(name: str) -> ModuleType:
     except MissingPart as missing:
         raise Missing(str(missing)) from missing
     except ModuleNotFoundError as error:
+        if hint := hint_at_stable_name(name):
+            raise Missing(f"there is no {name}{hint}.") from error
         raise Missing(
             f"{error.name or name} is not a module that Stoker has."
             " Leave it out, or write what it does."

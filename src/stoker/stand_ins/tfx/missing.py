@@ -71,9 +71,22 @@ def find_part(module_name: str, advice: Advice = NAMES) -> Callable[[str], Any]:
             raise _missing_part(f"{module_name}.{name}", advice[name])
         if not name.startswith("__") and _has_submodule(module_name, name):
             return importlib.import_module(f"{module_name}.{name}")
-        raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+        hint = hint_at_stable_name(f"{module_name}.{name}")
+        raise AttributeError(f"module {module_name!r} has no attribute {name!r}{hint}")
 
     return __getattr__
+
+
+def hint_at_stable_name(path: str) -> str:
+    """What to write for a name that is in `tfx.v1` alone, as `tfx.proto.TrainArgs` is; or empty."""
+    module_name, _, name = path.replace("tfx", "tfx.v1", 1).rpartition(".")
+    if path.startswith("tfx.v1") or name.startswith("_"):
+        return ""
+    try:
+        has_it = hasattr(importlib.import_module(module_name), name)
+    except ImportError:
+        return ""
+    return f", which {module_name} has: write `from tfx import v1 as tfx`" if has_it else ""
 
 
 def _has_submodule(module_name: str, name: str) -> bool:
