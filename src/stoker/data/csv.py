@@ -110,7 +110,9 @@ def _widen(table: CsvLayout, batches: Iterable[pa.RecordBatch]) -> CsvLayout:
     return dataclasses.replace(table, kinds=kinds)
 
 
-def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatch]:
+def read_cells(
+    files: Sequence[str], table: CsvLayout, *, may_be_empty: bool = False
+) -> Iterator[pa.RecordBatch]:
     """Batches of text cells, null where a cell is empty; what is wrong with a file is told."""
     names = list(table.kinds)
     num_rows = 0
@@ -123,7 +125,7 @@ def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatc
         for cells in _read_file(path, table):
             num_rows += cells.num_rows
             yield cells
-    if not num_rows:
+    if not num_rows and not may_be_empty:
         raise BadData(
             f"{', '.join(files)}: there is a header, but no row below it."
             " Add rows, or check the pattern."
@@ -171,7 +173,7 @@ class Overflows:
     """Says which numbers of some files are too large, and where: one for each column."""
 
     def __init__(
-        self, files: Sequence[str], warn: Callable[[str], None], dialect: CsvDialect = _USUAL
+        self, files: Sequence[str], warn: Callable[[str, str], Any], dialect: CsvDialect = _USUAL
     ) -> None:
         self._files = files
         self._warn = warn
@@ -195,7 +197,7 @@ class Overflows:
             for line, cell in _read_column(path, column, self._dialect):
                 if is_meant(cell):
                     where = f"{path}, line {line}, column {column!r}"
-                    self._warn(f"{where}: {cell} is beyond {why}")
+                    self._warn(column, f"{where}: {cell} is beyond {why}")
                     return
 
 
