@@ -173,6 +173,8 @@ class Task:
     """The folder in which the user's files are below their paths at home; empty at home."""
     away: Mapping[str, Any] | None = None
     """What a machine needs to know that shares no folder with this one: `launchers/visiting.py`."""
+    cluster_address: str = ""
+    """Where its executor finds the cluster for its shards; empty where there is none."""
     argv: tuple[str, ...] = ()
     flags: Mapping[str, Sequence[str]] | None = None
     """The program's absl flags: by name, the arguments that set it; None if it uses none."""

@@ -224,7 +224,11 @@ class Executor(dsl.BaseExecutor):
             schema_path=_schema_path(input_dict),
             output_dir=evaluation.uri,
             rubber_stamp=has_change_thresholds(given) and len(models) == 1,
-        ).run(exec_properties.get("engine"), _load_functions(exec_properties))
+        ).run(
+            exec_properties.get("engine"),
+            _load_functions(exec_properties),
+            self._context.open_pool,
+        )
         validation = read_validation(evaluation.uri)
         for line in summarize(read_metrics(evaluation.uri), validation):
             say(line)

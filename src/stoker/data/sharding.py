@@ -10,6 +10,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+SHARD_BYTES = "STOKER_SHARD_BYTES"
+"""The variable that says how large shards are, instead."""
+
 _USUAL_NUMBER = 8
 _LEAST_BYTES = 4 << 20
 _MOST_BYTES = 16 << 20
@@ -33,6 +36,7 @@ def plan_shards(
     """
     sizes = [_find_size(path) for path in files]
     size = min(max(sum(sizes) // _USUAL_NUMBER, least), most)
+    size = int(os.environ.get(SHARD_BYTES, size))
     shards: list[Shard] = []
     begun: list[str] = []
     num_bytes = 0
