@@ -31,6 +31,9 @@ class ProcessNeeds:
     estimators: bool = False
     """Whether the user's code names Estimators, which TensorFlow has no longer."""
 
+    shards: bool = False
+    """Whether it works on shards, which it may do on all nodes of a cluster."""
+
     cluster: Cluster | None = None
     """What several processes of this step are to each other; None where there is only one."""
 

@@ -75,6 +75,7 @@ class BulkInferrer(dsl.BaseComponent):
     TYPE_NAME: ClassVar = "tfx.components.bulk_inferrer.component.BulkInferrer"
     BASE_TYPE: ClassVar = "PROCESS"
     USES_TENSORFLOW: ClassVar = True
+    WORKS_ON_SHARDS: ClassVar = True
 
     @dsl.take_older_names
     def __init__(

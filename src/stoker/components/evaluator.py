@@ -77,6 +77,7 @@ class Evaluator(dsl.BaseComponent):
     TYPE_NAME: ClassVar = "tfx.components.evaluator.component.Evaluator"
     BASE_TYPE: ClassVar = "EVALUATE"
     USES_TENSORFLOW: ClassVar = True
+    WORKS_ON_SHARDS: ClassVar = True
 
     @dsl.take_older_names
     def __init__(

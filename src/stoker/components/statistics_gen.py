@@ -41,6 +41,7 @@ class StatisticsGen(dsl.BaseComponent):
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.statistics_gen:Executor")
     TYPE_NAME: ClassVar = "tfx.components.statistics_gen.component.StatisticsGen"
     BASE_TYPE: ClassVar = "PROCESS"
+    WORKS_ON_SHARDS: ClassVar = True
     PRELOAD: ClassVar = ("stoker.data.columns", "stoker.stand_ins.tfdv.generate")
 
     @dsl.take_older_names

@@ -109,7 +109,7 @@ class OnRay:
 
     def _offer_cluster(self, task: Task) -> Task:
         """Tell a step where to find several nodes for its shards; they have to share its root."""
-        if task.away or task.has_workers:
+        if task.away or not task.needs.shards:
             return task
         self._connect()
         if len(list_nodes()) < 2:
