@@ -193,7 +193,8 @@ def test_a_lost_node_costs_its_shards_and_nothing_else(cluster, data_dir, tmp_pa
     seconds = 12.0
     for number in range(KILLS):
         fill(cluster)
-        victim, moment = chance.choice(cluster.worker_nodes), chance.uniform(0.2, seconds)
+        nodes = sorted(cluster.worker_nodes, key=lambda node: node.unique_id)
+        victim, moment = chance.choice(nodes), chance.uniform(0.2, seconds)
         timer = threading.Timer(moment, cluster.remove_node, [victim], {"allow_graceful": False})
         began = time.monotonic()
         timer.start()

@@ -17,19 +17,25 @@ def call_in_order(
     """The results of all calls, in order; no more calls are begun than threads can be kept busy."""
     with ThreadPoolExecutor(num_threads) as threads:
         yield from take_in_order(
-            lambda given: threads.submit(function, given), Future.result, many, num_threads + 1
+            lambda given: threads.submit(function, given),
+            Future.result,
+            Future.cancel,
+            many,
+            most=num_threads + 1,
         )
 
 
 def take_in_order(
     begin: Callable[[_Given], Any],
     finish: Callable[[Any], _Made],
+    give_up: Callable[[Any], object],
     many: Iterable[_Given],
+    *,
     most: int,
 ) -> Iterator[_Made]:
     """What `finish` makes of all that was begun, in order; at most so many are begun at a time.
 
-    If whoever asks stops asking, or one fails, what was begun and can be canceled is canceled.
+    If whoever asks stops asking, or one fails, what was begun is given up.
     """
     waiting: collections.deque[Any] = collections.deque()
     try:
@@ -41,5 +47,4 @@ def take_in_order(
             yield finish(waiting.popleft())
     finally:
         for begun in waiting:
-            if isinstance(begun, Future):
-                begun.cancel()
+            give_up(begun)

@@ -77,8 +77,9 @@ class RayPool:
         return take_in_order(
             lambda shard: work.remote(self._setup, pickle.dumps((function, shard))),
             self._take,
+            self._ray.cancel,
             shards,
-            self._most,
+            most=self._most,
         )
 
     def _take(self, task: Any) -> Any:
