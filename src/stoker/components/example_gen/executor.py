@@ -6,6 +6,7 @@ reads, by a PTransform of their own, has it read with Beam: `BaseExampleGenExecu
 """
 
 import abc
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +30,7 @@ from stoker.data.input_files import estimate_lines, matching_files
 from stoker.data.sharding import plan_shards
 from stoker.data.shards import Block, Parts, join_parts, write_parts
 from stoker.data.tfrecord import estimate_records, read_record_blocks
+from stoker.dsl.pool import LocalPool, Pool
 from stoker.dsl.proto import example_gen_pb2
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
@@ -77,23 +79,20 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
         """The files that a split's pattern means."""
         return matching_files(below(parameters["input_base"], pattern))
 
-    def look(self, source: Source) -> Any:  # noqa: ARG002
+    def look(self, source: Source, pool: Pool) -> Any:  # noqa: ARG002
         """What has to be known of all places before some of them are read."""
         return None
 
     def write(self, source: Source, split_dirs: list[str], hash_buckets: list[int]) -> None:
         """Write the examples of a source to splits, a few files of it at a time."""
-        source = replace(source, layout=self.look(source))
-        shards = plan_shards(source.places, least=_LEAST_SHARD_BYTES, most=_MOST_SHARD_BYTES)
-        write = partial(_write_shard, type(self), source, split_dirs, hash_buckets)
+        shards = _plan(source)
         is_ours = type(self).__module__.startswith("stoker.")  # a cluster knows no other class
         total = self.estimate_rows(source)
-        with (
-            self._context.open_pool(len(shards) if is_ours else 1) as pool,
-            follow("reading", total=total, is_about=True),
-        ):
-            written = pool.map(write, [list(shard.files) for shard in shards])
-            join_parts(self._take_parts(written), split_dirs)
+        with self._context.open_pool(len(shards) if is_ours else 1) as pool:
+            source = replace(source, layout=self.look(source, pool))
+            write = partial(_write_shard, type(self), source, split_dirs, hash_buckets)
+            with follow("reading", total=total, is_about=True):
+                join_parts(self._take_parts(pool.map(write, shards)), split_dirs)
         for text in self.warnings.values():
             warn(text)
 
@@ -108,7 +107,7 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
 
     def read(self, source: Source) -> Iterator[bytes]:
         """The serialized examples of a source, one by one."""
-        for make in self.blocks(replace(source, layout=self.look(source))):
+        for make in self.blocks(replace(source, layout=self.look(source, LocalPool()))):
             yield from each(make().records)
 
     def GetInputSourceToExamplePTransform(self) -> Callable[..., Any]:  # noqa: D102
@@ -150,6 +149,12 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
         )
 
 
+def _plan(source: Source) -> list[list[str]]:
+    """The places of each shard."""
+    shards = plan_shards(source.places, least=_LEAST_SHARD_BYTES, most=_MOST_SHARD_BYTES)
+    return [list(shard.files) for shard in shards]
+
+
 def _write_shard(
     executor_class: type[ColumnsExecutor],
     source: Source,
@@ -173,13 +178,18 @@ def _make_and_count(make: Callable[[], Block]) -> Block:
 class CsvExecutor(ColumnsExecutor):
     """CSV rows to tf.Examples."""
 
-    _look: Callable[[Sequence[str]], csv.CsvLayout] = staticmethod(csv.guess)
+    _scans = False
 
     def estimate_rows(self, source: Source) -> int | None:  # noqa: D102
         return estimate_lines(source.places)
 
-    def look(self, source: Source) -> csv.CsvLayout:  # noqa: D102
-        return self._look(source.places)
+    def look(self, source: Source, pool: Pool) -> csv.CsvLayout:  # noqa: D102
+        if not self._scans:
+            return csv.guess(source.places)
+        report_doing("looking at all rows")
+        table, shards = csv.start_layout(source.places), _plan(source)
+        scan = partial(csv.scan_some, table, may_be_empty=len(shards) > 1)
+        return functools.reduce(csv.merge_layouts, pool.map(scan, shards))
 
     def blocks(self, source: Source) -> Blocks:  # noqa: D102
         files, table = source.places, source.layout
@@ -194,13 +204,12 @@ class CsvExecutor(ColumnsExecutor):
         try:
             super().write(*args)
         except csv.Surprise:
-            report_doing("looking at all rows")
-            self._look = csv.scan
+            self._scans = True
             super().write(*args)
 
     def read(self, source: Source) -> Iterator[bytes]:
         """Look at all rows first: what was given cannot be taken back."""
-        self._look = csv.scan
+        self._scans = True
         return super().read(source)
 
 
@@ -217,7 +226,7 @@ def warn(text: str) -> None:
 class ParquetExecutor(ColumnsExecutor):
     """Rows of Parquet files to tf.Examples."""
 
-    def look(self, source: Source) -> None:  # noqa: D102
+    def look(self, source: Source, pool: Pool) -> None:  # noqa: ARG002, D102
         from stoker.data.parquet import check_files
 
         check_files(source.places)
@@ -236,7 +245,7 @@ class ParquetExecutor(ColumnsExecutor):
 class AvroExecutor(ColumnsExecutor):
     """Rows of Avro files to tf.Examples."""
 
-    def look(self, source: Source) -> None:  # noqa: D102
+    def look(self, source: Source, pool: Pool) -> None:  # noqa: ARG002, D102
         from stoker.data.avro import check_files
 
         check_files(source.places)
@@ -250,7 +259,7 @@ class AvroExecutor(ColumnsExecutor):
 class JsonExecutor(ColumnsExecutor):
     """Lines of JSON objects to tf.Examples."""
 
-    def look(self, source: Source) -> pa.Schema:  # noqa: D102
+    def look(self, source: Source, pool: Pool) -> pa.Schema:  # noqa: ARG002, D102
         from stoker.data.json_lines import scan
 
         return scan(source.places)
