@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows that `data.py` measures with: 18 columns like those of taxi trips."""
 
+import functools
 import os
 
 import numpy as np
@@ -35,18 +36,24 @@ def examples_dir(folder: str) -> str:
 def write_csv(folder: str, rows: int) -> None:
     os.makedirs(os.path.dirname(csv_file(folder)), exist_ok=True)
     random = np.random.default_rng(20)
-    words = {
-        name: pa.array([f"{name} number {i * 7919:09}" for i in range(n)])
-        for name, n in WORDS.items()
-    }
+    words = make_words()
     with open(csv_file(folder), "wb") as file:
         for start in range(0, rows, BLOCK_ROWS):
-            table = _block(random, words, min(BLOCK_ROWS, rows - start))
+            table = make_block(random, words, min(BLOCK_ROWS, rows - start))
             options = pa.csv.WriteOptions(include_header=start == 0, quoting_style="needed")
             pa.csv.write_csv(table, file, options)
 
 
-def _block(random: np.random.Generator, words: dict[str, pa.Array], rows: int) -> pa.Table:
+@functools.cache
+def make_words() -> dict[str, pa.Array]:
+    """The words of each column that has words."""
+    return {
+        name: pa.array([f"{name} number {i * 7919:09}" for i in range(n)])
+        for name, n in WORDS.items()
+    }
+
+
+def make_block(random: np.random.Generator, words: dict[str, pa.Array], rows: int) -> pa.Table:
     columns: dict[str, pa.Array] = {}
     for number, name in enumerate(FLOATS):
         columns[name] = pa.array(np.round(random.gamma(2 + number, 3, rows), 6))

@@ -61,19 +61,19 @@ def show(name: str, rows: int, times: Times) -> None:
 
 def _watch_memory(process: "subprocess.Popen[str]", peak: list[int]) -> None:
     while process.poll() is None:
-        peak[0] = max(peak[0], sum(map(_memory_of, _tree_of(process.pid))))
+        peak[0] = max(peak[0], sum(map(memory_of, tree_of(process.pid))))
         time.sleep(0.25)
 
 
-def _tree_of(pid: int) -> list[int]:
+def tree_of(pid: int) -> list[int]:
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return []
-    return [pid, *(one for child in children for one in _tree_of(int(child)))]
+    return [pid, *(one for child in children for one in tree_of(int(child)))]
 
 
-def _memory_of(pid: int) -> int:
+def memory_of(pid: int) -> int:
     """The process's memory; pages that several share are divided among them.
 
     Files that are mapped do not count: the system drops them when it needs the room.

@@ -79,20 +79,25 @@ def run_side(side: str, folder: str, workers: int) -> Times:
 
 
 def ours(folder: str, workers: int) -> Times:
-    from stoker.transform.example_batches import read_share, write_share
+    from stoker.data.sharding import plan_shards
+    from stoker.dsl.pool import LocalPool
+    from stoker.transform.example_batches import list_files, read_shard, write_shard
     from stoker.transform.local_engine import analyze, transform
     from stoker.transform.passes import Dataset
-    from stoker.transform.pool import Pool
     from stoker.transform.tracing import trace
 
     schema, graph_dir = make_schema(), os.path.join(folder, "ours")
-    read = functools.partial(read_share, [os.path.join(folder, "Split-raw")], schema)
-    write = functools.partial(write_share, os.path.join(folder, "Split-transformed"))
     clock = measuring.Clock()
-    with Pool(workers) as pool:
+    shards = plan_shards(list_files([os.path.join(folder, "Split-raw")]), cut=True)
+    reads = [functools.partial(read_shard, schema, shard) for shard in shards]
+    target = os.path.join(folder, "Split-transformed")
+    writes = [
+        functools.partial(write_shard, target, number, len(shards)) for number in range(len(shards))
+    ]
+    with LocalPool(workers) as pool:
         traced = trace(preprocessing_fn, schema=schema, tmp_dir=os.path.join(folder, "ours_tmp"))
-        analyze(traced, [Dataset(key="all", read=read)], graph_dir, pool=pool)
-        transform(graph_dir, read, write, schema=schema, pool=pool)
+        analyze(traced, [Dataset(key="all", shards=reads)], graph_dir, pool=pool)
+        transform(graph_dir, zip(reads, writes, strict=True), schema=schema, pool=pool)
     wall, cpu = clock.since()
     return {"wall": wall, "cpu": cpu}
 

@@ -31,6 +31,9 @@ class ProcessNeeds:
     estimators: bool = False
     """Whether the user's code names Estimators, which TensorFlow has no longer."""
 
+    shards: bool = False
+    """Whether it works on shards, which it may do on all nodes of a cluster."""
+
     cluster: Cluster | None = None
     """What several processes of this step are to each other; None where there is only one."""
 
@@ -173,6 +176,8 @@ class Task:
     """The folder in which the user's files are below their paths at home; empty at home."""
     away: Mapping[str, Any] | None = None
     """What a machine needs to know that shares no folder with this one: `launchers/visiting.py`."""
+    cluster_address: str = ""
+    """Where its executor finds the cluster for its shards; empty where there is none."""
     argv: tuple[str, ...] = ()
     flags: Mapping[str, Sequence[str]] | None = None
     """The program's absl flags: by name, the arguments that set it; None if it uses none."""

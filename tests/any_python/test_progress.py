@@ -2,7 +2,7 @@
 import pytest
 
 from stoker.any_python.launcher_link import set_sink
-from stoker.any_python.progress import Progress, report_batches
+from stoker.any_python.progress import ADVANCE, Progress, advance, advance_after, follow
 
 
 @pytest.fixture
@@ -36,17 +36,16 @@ def test_more_than_was_estimated_leaves_no_time(reports):
     assert reports[-1]["seconds_left"] == 0
 
 
-def test_batches_pass_as_they_are_and_are_counted(reports, monkeypatch):
+def test_batches_pass_as_they_are_and_are_counted_of_what_is_followed(reports, monkeypatch):
     monkeypatch.setattr("stoker.any_python.progress.REPORT_SECONDS", 0)
-    assert list(report_batches([[1, 2], [3]], "counting", total=3)) == [[1, 2], [3]]
+    with follow("counting", total=3):
+        assert list(advance_after([[1, 2], [3]])) == [[1, 2], [3]]
     assert [one.get("count") for one in reports] == [None, 2, 3]
 
 
-def test_one_of_several_processes_counts_for_all(reports, monkeypatch):
-    monkeypatch.setattr("stoker.any_python.progress.REPORT_SECONDS", 0)
-    list(report_batches([[1, 2]], "analyzing", processes=4))
-    assert reports[-1]["count"] == 8
-    assert reports[-1]["is_about"]
+def test_where_nothing_is_followed_whoever_follows_is_told(reports):
+    advance(2)
+    assert reports == [{"kind": ADVANCE, "count": 2}]
 
 
 def test_outside_of_a_step_it_tells_nobody():

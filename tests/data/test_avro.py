@@ -5,7 +5,7 @@ import fastavro
 import pytest
 
 from stoker.data.arrow_features import as_features
-from stoker.data.avro import read_rows
+from stoker.data.avro import check_files, read_rows
 from stoker.errors import BadData
 
 FIELDS = {
@@ -46,6 +46,7 @@ def write(path, rows, **fields):
 
 
 def read(*files):
+    check_files(files)
     return [row for path, rows in read_rows(files) for row in as_features(rows, path).to_pylist()]
 
 

@@ -75,7 +75,7 @@ def test_odd_numbers_have_the_value_that_python_gives_them(csv_file):
 
 def warnings_about(*files):
     said = []
-    table, overflows = scan(files), Overflows(files, said.append)
+    table, overflows = scan(files), Overflows(files, lambda _, text: said.append(text))
     overflows.look_at(table)
     for cells in read_cells(files, table):
         columns_of(cells, table, overflows=overflows)

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stoker.data.arrow_features import as_features
-from stoker.data.parquet import read_rows
+from stoker.data.parquet import check_files, read_rows
 from stoker.errors import BadData
 
 
@@ -20,6 +20,7 @@ def parquet_file(tmp_path):
 
 
 def features(*files):
+    check_files(files)
     batches = [as_features(rows, path) for path, rows in read_rows(files)]
     return {
         name: [v for b in batches for v in b[name].to_pylist()] for name in batches[0].schema.names

@@ -3,7 +3,7 @@ import numpy as np
 
 from stoker.dsl.proto.eval_config_pb2 import SlicingSpec
 from stoker.evaluation.features import Feature
-from stoker.evaluation.slices import Slicer, fits
+from stoker.evaluation.slices import Slicer, fits, tell_of_missing_features
 
 COLOR = Feature(np.array([b"red", b"blue", b"red"], object), np.array([1, 1, 1]))
 SIZE = Feature.of_rows(np.array([[1], [2], [1]]))
@@ -12,9 +12,10 @@ FEATURES = {"color": COLOR, "size": SIZE, "tags": TAGS}
 
 
 def members(*specs):
-    slicer = Slicer([SlicingSpec(**spec) for spec in specs])
+    slicing = [SlicingSpec(**spec) for spec in specs]
+    slicer = Slicer(slicing)
     rows, slices = slicer.members(FEATURES, 3)
-    slicer.tell_of_missing_features()
+    tell_of_missing_features(slicing, slicer.known)
     found: dict = {}
     for row, number in zip(rows.tolist(), slices.tolist(), strict=True):
         found.setdefault(slicer.keys[number], []).append(row)

@@ -3,6 +3,7 @@
 
 import collections
 import math
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from stoker.errors import BadData
-from stoker.statistics.compute import compute_statistics, read_statistics, write_statistics
+from stoker.statistics.compute import Counts, compute_statistics, read_statistics, write_statistics
 from stoker.statistics.feature_statistics import StatisticsOptions
 
 INTS = pa.large_list(pa.int64())
@@ -144,11 +145,48 @@ def test_any_batching_has_the_statistics_of_one_batch(ints, floats, words, sizes
         "word": pa.array(words, BYTES),
     }
     in_batches, at_once = (compute_statistics(batched(columns, cuts)) for cuts in (sizes, []))
-    for statistics in (in_batches, at_once):
+    in_shards = count_in_shards(batched(columns, sizes))
+    for statistics in (in_batches, at_once, in_shards):
         for one in statistics.datasets[0].features:
             for moment in ("mean", "std_dev"):  # another order of sums is another rounding
                 one.num_stats.ClearField(moment)
     assert str(in_batches) == str(at_once)
+    assert str(in_shards) == str(at_once)
+
+
+def count_in_shards(batches, **options):
+    """Each batch counted by itself, as by a process of its own."""
+    total = Counts.of([], **options)
+    for batch in batches:
+        total.merge(pickle.loads(pickle.dumps(Counts.of([batch], **options))))
+    return total.describe()
+
+
+def test_shards_of_many_numbers_and_words_are_merged_within_the_same_error():
+    random = np.random.default_rng(3)
+    numbers, words = random.gamma(2, 3, 200_000), random.zipf(1.3, 200_000)
+    batches = batched(
+        {
+            "x": pa.array(numbers[:, None].tolist(), FLOATS),
+            "w": pa.array([[b"%d" % word] for word in words], BYTES),
+            "weight": pa.array([[1.5]] * 200_000, FLOATS),
+        },
+        [20_000] * 9,
+    )
+    options = StatisticsOptions(weight_feature="weight", enable_semantic_domain_stats=True)
+    (whole,) = compute_statistics(batches, options=options).datasets
+    (merged,) = count_in_shards(batches, options=options).datasets
+    assert merged.weighted_num_examples == whole.weighted_num_examples == 300_000
+    x, expected = merged.features[0].num_stats, whole.features[0].num_stats
+    assert (x.min, x.max) == (expected.min, expected.max)
+    assert math.isclose(x.mean, expected.mean, rel_tol=1e-12)
+    assert math.isclose(x.std_dev, expected.std_dev, rel_tol=1e-9)
+    rank = (np.sort(numbers.astype(np.float32)) < x.median).mean()
+    assert abs(rank - 0.5) < 0.005
+    w, expected = merged.features[1].string_stats, whole.features[1].string_stats
+    assert w.unique == expected.unique
+    assert [one.value for one in w.top_values] == [one.value for one in expected.top_values]
+    assert w.top_values[0].frequency == expected.top_values[0].frequency
 
 
 @settings(max_examples=40)

@@ -13,10 +13,10 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 
 from stoker.data.encode import encode
+from stoker.dsl.pool import LocalPool
 from stoker.transform.apply import apply_graph
 from stoker.transform.local_engine import analyze
 from stoker.transform.passes import Dataset
-from stoker.transform.pool import Pool
 from stoker.transform.tracing import trace
 
 SCHEMA = """
@@ -97,12 +97,12 @@ def _row(random, row):
     }
 
 
-def read(batches, share, num_shares):
-    return iter(batches[share::num_shares])
+def shards_of(batches, num_shards=1):
+    return [functools.partial(iter, batches[one::num_shards]) for one in range(num_shards)]
 
 
-def dataset(key, batches):
-    return Dataset(key=key, read=functools.partial(read, batches))
+def dataset(key, batches, num_shards=1):
+    return Dataset(key=key, shards=shards_of(batches, num_shards))
 
 
 def run_locally(function, batches, folder, *, spans=None, pool=None, compat_v1=False, **cache):
@@ -118,7 +118,7 @@ def run_locally(function, batches, folder, *, spans=None, pool=None, compat_v1=F
         force_tf_compat_v1=compat_v1,
     )
     datasets = [dataset("all", batches)] if spans is None else spans
-    analyze(traced, datasets, graph_dir, pool=pool or Pool(1), **cache)
+    analyze(traced, datasets, graph_dir, pool=pool or LocalPool(), **cache)
     made = apply_graph(graph_dir, batches, schema=make_schema())
     return graph_dir, [record for batch in made for record in encode(batch).to_pylist()]
 

@@ -37,12 +37,12 @@ def function(inputs):
     }
 
 
-def unreadable(share, num_shares):
+def unreadable():
     raise AssertionError("this span is in the cache, and is read all the same")
 
 
 def unread(key):
-    return Dataset(key=key, read=unreadable)
+    return Dataset(key=key, shards=[unreadable])
 
 
 @pytest.fixture(scope="module")

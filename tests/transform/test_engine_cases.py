@@ -104,29 +104,35 @@ def calls_python(inputs):
     return {"id": inputs["id"], "doubled": tft.scale_to_0_1(doubled)}
 
 
-def num_rows(share, num_shares, batches):
-    return sum(batch.num_rows for batch in batches)
+def num_rows(batches):
+    return os.getpid(), sum(batch.num_rows for batch in batches)
 
 
 IN_TWO_PROCESSES = """
-from functools import partial
 from pathlib import Path
-from engine_and_beam import assert_same, make_batches, make_schema, read, run_locally
+from engine_and_beam import assert_same, dataset, make_batches, make_schema, run_locally, shards_of
 from test_engine_cases import calls_python, num_rows, usual
+from stoker.dsl.pool import LocalPool
 from stoker.transform.local_engine import transform
-from stoker.transform.pool import Pool
 
 batches = make_batches(200, batch_rows=23)
-read_all, schema = partial(read, batches), make_schema()
-transform_all = partial(transform, read=read_all, write=num_rows, schema=schema)
-with Pool(2) as pool:
+spans = [dataset("all", batches, 3)]
+
+def transform_all(graph_dir, pool):
+    works = [(read, num_rows) for read in shards_of(batches, 6)]
+    return zip(*transform(graph_dir, works, schema=make_schema(), pool=pool))
+
+with LocalPool(2) as pool:
     assert pool.size == 2
-    two = run_locally(usual, batches, Path("two"), pool=pool)
-    assert transform_all(two[0], pool=pool) == [4 * 23 + 16, 4 * 23]
+    two = run_locally(usual, batches, Path("two"), spans=spans, pool=pool)
+    processes, counts = transform_all(two[0], pool)
+    assert counts == (46, 46, 39, 23, 23, 23), counts
+    assert len(set(processes)) == 2
     python = run_locally(calls_python, batches, Path("python"), pool=pool)
-    assert transform_all(python[0], pool=pool) == [200], "only one process has the function"
-    assert Pool(2).size == 1, "TensorFlow has run an op: it is too late to fork"
-assert_same(two, run_locally(usual, batches, Path("one")))
+    processes, counts = transform_all(python[0], pool)
+    assert len(set(processes)) == 1, "only one process has the function"
+    assert LocalPool(2).size == 1, "TensorFlow has run an op: it is too late to fork"
+assert_same(two, run_locally(usual, batches, Path("one"), spans=spans))
 """
 
 

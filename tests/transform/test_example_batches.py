@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How Transform reads examples: in shares, in samples, and what is damaged by its place."""
+"""How Transform reads examples: in shards, in samples, and what is damaged by its place."""
 
 import shutil
 import subprocess
@@ -11,8 +11,9 @@ import pytest
 from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 
+from stoker.data.sharding import Shard
 from stoker.errors import BadData
-from stoker.transform.example_batches import read_sample, read_share, write_share
+from stoker.transform.example_batches import read_sample, read_shard, write_shard
 
 pytestmark = pytest.mark.tf
 
@@ -25,25 +26,30 @@ def folder(tmp_path, request):
     for share in range(2):
         numbers = pa.array([[i] for i in range(10_000)], pa.large_list(pa.int64()))
         batches = iter([pa.record_batch({"n": numbers})])
-        write_share(str(tmp_path / "Split-a"), share, 2, batches)
+        write_shard(str(tmp_path / "Split-a"), share, 2, batches)
     if request.param == "records":
         shutil.rmtree(tmp_path / "columns")
     return str(tmp_path / "Split-a")
+
+
+def read_all(folder, schema, part=0, num_parts=1):
+    files = tuple(map(str, sorted(Path(folder).iterdir())))
+    return read_shard(schema, Shard(files=files, part=part, num_parts=num_parts))
 
 
 def values(batches):
     return [n for batch in batches for (n,) in batch["n"].to_pylist()]
 
 
-def test_files_are_named_by_their_share(folder):
+def test_files_are_named_by_their_shard(folder):
     assert sorted(path.name for path in Path(folder).iterdir()) == [
         "transformed_examples-00000-of-00002.gz",
         "transformed_examples-00001-of-00002.gz",
     ]
 
 
-def test_shares_together_are_all_examples(folder):
-    shares = [values(read_share([folder], SCHEMA, share, 3)) for share in range(3)]
+def test_parts_together_are_all_examples(folder):
+    shares = [values(read_all(folder, SCHEMA, part, 3)) for part in range(3)]
     assert all(shares)
     found = [n for share in shares for n in share]
     assert sorted(found) == sorted([*range(10_000), *range(10_000)])
@@ -64,13 +70,13 @@ def test_a_damaged_file_is_named_with_the_place(folder):
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
     with pytest.raises(BadData, match=rf"{path.name} is damaged at byte \d+"):
-        values(read_share([folder], SCHEMA, 0, 1))
+        values(read_all(folder, SCHEMA))
 
 
 def test_an_example_of_another_type_is_told_with_its_file(folder):
     other = text_format.Parse('feature { name: "n" type: BYTES }', schema_pb2.Schema())
     with pytest.raises(BadData, match=r"00000-of-00002\.gz: A record is not the tf\.Example"):
-        values(read_share([folder], other, 0, 1))
+        values(read_all(folder, other))
 
 
 def test_columns_give_the_batches_that_records_give(tmp_path):
@@ -80,7 +86,7 @@ def test_columns_give_the_batches_that_records_give(tmp_path):
         name: pa.array([row[name] for row in rows], pa.large_list(kind))
         for name, kind in kinds.items()
     }
-    write_share(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch(columns)]))
+    write_shard(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch(columns)]))
     schema = text_format.Parse(
         'feature { name: "b" type: BYTES } feature { name: "other" type: INT } '
         'feature { name: "f" type: FLOAT }',
@@ -88,7 +94,7 @@ def test_columns_give_the_batches_that_records_give(tmp_path):
     )
 
     def read():
-        return [list(read_share([str(tmp_path / "Split-a")], schema, share, 2)) for share in (0, 1)]
+        return [list(read_all(tmp_path / "Split-a", schema, part, 2)) for part in (0, 1)]
 
     by_columns = read()
     shutil.rmtree(tmp_path / "columns")
@@ -103,7 +109,8 @@ import pyarrow as pa
 from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 import tensorflow
-from stoker.transform.example_batches import read_share, write_share
+from stoker.data.sharding import Shard
+from stoker.transform.example_batches import read_shard, write_shard
 
 WIDTH, NUM_ROWS = 150_000, 2048  # an image of 224 by 224 as floats; 1.2 GB of them
 
@@ -117,10 +124,11 @@ def batches():
         yield pa.record_batch({"x": pa.LargeListArray.from_arrays(ends, values)})
 
 before = peak()
-write_share(sys.argv[1], 0, 1, batches())
+write_shard(sys.argv[1], 0, 1, batches())
 written = peak()
 schema = text_format.Parse('feature { name: "x" type: FLOAT }', schema_pb2.Schema())
-sizes = [batch.num_rows for batch in read_share([sys.argv[1]], schema, 0, 1)]
+shard = Shard(files=(sys.argv[1] + "/transformed_examples-00000-of-00001.gz",))
+sizes = [batch.num_rows for batch in read_shard(schema, shard)]
 print(max(sizes), sum(sizes), written - before, peak() - before)
 """
 
@@ -138,11 +146,11 @@ def test_rows_as_large_as_images_take_little_memory(tmp_path):
 
 def test_large_rows_come_in_the_same_small_batches_with_columns_and_without(tmp_path):
     rows = pa.array([[i] * 5000 for i in range(300)], pa.large_list(pa.float32()))
-    write_share(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch({"x": rows})]))
+    write_shard(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch({"x": rows})]))
     schema = text_format.Parse('feature { name: "x" type: FLOAT }', schema_pb2.Schema())
 
     def read():
-        return list(read_share([str(tmp_path / "Split-a")], schema, 0, 1))
+        return list(read_all(tmp_path / "Split-a", schema))
 
     by_columns = read()
     shutil.rmtree(tmp_path / "columns")
@@ -152,7 +160,7 @@ def test_large_rows_come_in_the_same_small_batches_with_columns_and_without(tmp_
 
 def test_a_sample_of_large_rows_has_fewer(tmp_path):
     rows = pa.array([[i] * 5000 for i in range(1024)], pa.large_list(pa.float32()))
-    write_share(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch({"x": rows})]))
+    write_shard(str(tmp_path / "Split-a"), 0, 1, iter([pa.record_batch({"x": rows})]))
     schema = text_format.Parse('feature { name: "x" type: FLOAT }', schema_pb2.Schema())
     batches = read_sample([str(tmp_path / "Split-a")], schema, 8192)
     assert [batch["x"][0].as_py()[0] for batch in batches] == [0.0, 512.0]

@@ -12,6 +12,7 @@ eval_export.py       tfma.export: the EvalSavedModel
 layout.py            where things lie inside an artifact's directory, and their names
 fileio.py, io_utils.py  TFX's modules of these names
 forking.py           forks that end with their parent and bring their errors home; how to stop
+in_order.py          calls at the same time, their results in order
 launcher_link.py     how a worker is asked for, and how it answers
 failures.py          what went wrong, with the user's own traceback
 lines.py             lines of our own, without what would steer a terminal

@@ -182,13 +182,14 @@ def _live(connection: Connection, work: Work, args: tuple[Any, ...]) -> NoReturn
     except SystemExit as end:
         exit_code = end.code if isinstance(end.code, int) else bool(end.code)
     except Exception as error:  # raised again by the parent
-        connection.send(_describe(error))
+        connection.send(describe_raised(error))
     finally:
         flush_streams()
         os._exit(exit_code)
 
 
-def _describe(error: Exception) -> ProcessRaised:
+def describe_raised(error: Exception) -> ProcessRaised:
+    """An error as another process can be told of it."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     try:
         # Some of TensorFlow's errors can be pickled, and cannot be unpickled.

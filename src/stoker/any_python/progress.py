@@ -6,11 +6,16 @@
         work(batch)
         progress.advance(len(batch))
 
-It tells at most five times a second, whatever is counted; outside of a step it tells nobody.
+It tells at most five times a second, whatever is counted; outside of a step it tells nobody. Work
+that may be done in other processes is followed from here, and counted there:
+
+    with follow("counting", total=num_rows):
+        pool.map(count_shard, shards)       count_shard calls advance(len(batch))
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import Any, Callable, Iterable, Iterator, Sized, TypeVar
@@ -19,6 +24,9 @@ from .launcher_link import report, report_doing
 
 REPORT_SECONDS = 0.2
 """How long a report holds before the next one."""
+
+ADVANCE = "advance"
+"""The kind of what a process tells to another one that follows its work."""
 
 _Batch = TypeVar("_Batch", bound=Sized)
 
@@ -67,19 +75,37 @@ class Progress:
         }
 
 
-def report_batches(
-    batches: Iterable[_Batch],
-    doing: str,
-    *,
-    unit: str = "rows",
-    total: int | None = None,
-    processes: int = 1,
-) -> Iterator[_Batch]:
-    """The batches as they are, counted when whoever reads them has done with each.
+class _Followed:
+    progress: Progress | None = None
 
-    Of several processes that read as many each, one counts for all.
-    """
-    progress = Progress(doing, unit=unit, total=total, is_about=processes > 1)
+
+@contextlib.contextmanager
+def follow(
+    doing: str, *, unit: str = "rows", total: int | None = None, is_about: bool = False
+) -> Iterator[None]:
+    """Inside, what `advance` counts is counted of this, in whichever process it is done."""
+    _Followed.progress = Progress(doing, unit=unit, total=total, is_about=is_about)
+    try:
+        yield
+    finally:
+        _Followed.progress = None
+
+
+def advance(count: int) -> None:
+    """Count what is done of the work that is followed; elsewhere, tell those who follow it."""
+    if _Followed.progress:
+        _Followed.progress.advance(count)
+    else:
+        report({"kind": ADVANCE, "count": count})
+
+
+def advance_after(batches: Iterable[_Batch]) -> Iterator[_Batch]:
+    """The batches as they are, counted when whoever reads them has done with each."""
     for batch in batches:
         yield batch
-        progress.advance(len(batch) * processes)
+        advance(len(batch))
+
+
+def leave_following() -> None:
+    """Let this process, a copy of one that follows its work, tell that one what it has done."""
+    _Followed.progress = None

@@ -3,23 +3,29 @@
 
 They are kept as prediction logs, which hold the question too:
 
-    inference_result: <uri>/prediction_logs-00000-of-00001.gz    PredictionLog messages
+    inference_result: <uri>/prediction_logs-00000-of-0000N.gz    PredictionLog messages
 
 or, with an OutputExampleSpec, as the same examples with the predictions as further features:
 
-    output_examples: <uri>/Split-<name>/examples-00000-of-00001.gz
+    output_examples: <uri>/Split-<name>/examples-00000-of-0000N.gz
+
+There is a file for each shard of what is read.
 """
 
+import collections
+import functools
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.launcher_link import report_doing
 from stoker.any_python.layout import serving_model_path
 from stoker.any_python.lines import say
-from stoker.any_python.progress import Progress
+from stoker.any_python.progress import advance, follow
 from stoker.artifacts import (
     Artifact,
     Examples,
@@ -29,16 +35,14 @@ from stoker.artifacts import (
     decode_split_names,
     get_split_uris,
 )
+from stoker.data.columns import find_num_rows
 from stoker.data.input_files import matching_files
+from stoker.data.sharding import Shard, plan_shards
 from stoker.dsl.proto import bulk_inferrer_pb2
 from stoker.models.blessing import is_blessed
+from stoker.storage.files import remove_drafts
 from stoker.storage.needed import Needed
 
-if TYPE_CHECKING:
-    from stoker.models.serving_model import ServingModel
-
-_LOGS = "prediction_logs-00000-of-00001.gz"
-_SHARD = "examples-00000-of-00001.gz"
 _BATCH_ROWS = 512
 
 
@@ -72,6 +76,7 @@ class BulkInferrer(dsl.BaseComponent):
     TYPE_NAME: ClassVar = "tfx.components.bulk_inferrer.component.BulkInferrer"
     BASE_TYPE: ClassVar = "PROCESS"
     USES_TENSORFLOW: ClassVar = True
+    WORKS_ON_SHARDS: ClassVar = True
 
     @dsl.take_older_names
     def __init__(
@@ -123,11 +128,16 @@ class Executor(dsl.BaseExecutor):
             return
         splits = _find_files(input_dict["examples"], exec_properties)
         report_doing("loading the model")
-        models = _load_models(input_dict, exec_properties)
-        if isinstance(output, Examples):
-            _write_examples(models, splits, exec_properties["output_example_spec"], output)
-        else:
-            _write_logs(models, splits, output)
+        asked = _find_asked(input_dict, exec_properties)
+        outputs = list(_list_outputs(output, splits))
+        asked.load()  # what is wrong with it is told before a shard is begun
+        with self._context.open_pool(max(len(plan_shards(files)) for _, files in outputs)) as pool:
+            for folder, files in outputs:
+                shards = plan_shards(files)
+                predict = partial(_predict_shard, asked, folder, len(shards))
+                with follow("predicting", unit="examples", total=find_num_rows(files)):
+                    collections.deque(pool.map(predict, enumerate(shards)), maxlen=0)
+                remove_drafts(os.path.dirname(folder))  # of processes that were lost
         output.set_int_custom_property("inferred", 1)
 
 
@@ -151,53 +161,80 @@ def _find_files(
     }
 
 
-def _load_models(
-    input_dict: dsl.Artifacts, exec_properties: Mapping[str, Any]
-) -> "list[ServingModel]":
-    """The model, once for each signature that it is asked by."""
+@dataclass(frozen=True)
+class _Asked:
+    """Which signatures of a model are asked, and what becomes of the answers."""
+
+    folder: str
+    signatures: tuple[str, ...]
+    tags: tuple[str, ...]
+    output_example_spec: str | None
+    """As JSON; without it, answers are logged."""
+
+    @property
+    def name(self) -> str:
+        """What files of the answers are called."""
+        return "prediction_logs" if self.output_example_spec is None else "examples"
+
+    def load(self) -> Callable[[Iterable[list[bytes]]], Iterator[bytes]]:
+        """What makes answers of examples; this process keeps it for its next shard."""
+        return _load(self)
+
+
+@functools.lru_cache(maxsize=1)
+def _load(asked: _Asked) -> Callable[[Iterable[list[bytes]]], Iterator[bytes]]:
+    from stoker.models.predictions import add_predictions, choose_features, log_predictions
     from stoker.models.serving_model import ServingModel
 
+    models = [ServingModel(asked.folder, name, list(asked.tags)) for name in asked.signatures]
+    if asked.output_example_spec is None:
+        return partial(log_predictions, models)
+    spec = dsl.parse_message(asked.output_example_spec, bulk_inferrer_pb2.OutputExampleSpec())
+    return partial(add_predictions, models, choose_features(spec, models))
+
+
+def _find_asked(input_dict: dsl.Artifacts, exec_properties: Mapping[str, Any]) -> _Asked:
     if not input_dict.get("model"):
         raise ValueError("BulkInferrer has no model. Give it model=trainer.outputs['model'].")
     spec = dsl.parse_message(exec_properties.get("model_spec"), bulk_inferrer_pb2.ModelSpec())
-    folder = serving_model_path(input_dict["model"][0].uri)
-    names = list(spec.model_signature_name) or [""]
-    return [ServingModel(folder, name, spec.tag or ["serve"]) for name in names]
+    return _Asked(
+        folder=serving_model_path(input_dict["model"][0].uri),
+        signatures=tuple(spec.model_signature_name) or ("",),
+        tags=tuple(spec.tag) or ("serve",),
+        output_example_spec=exec_properties.get("output_example_spec"),
+    )
 
 
-def _write_logs(
-    models: "Sequence[ServingModel]", splits: Mapping[str, list[str]], output: Artifact
-) -> None:
-    from stoker.data.tfrecord import write_records
-    from stoker.models.predictions import log_predictions
-
-    files = [path for paths in splits.values() for path in paths]
-    write_records(os.path.join(output.uri, _LOGS), log_predictions(models, _read_batches(files)))
-
-
-def _write_examples(
-    models: "Sequence[ServingModel]",
-    splits: Mapping[str, list[str]],
-    output_example_spec: str,
-    output: Examples,
-) -> None:
-    from stoker.data.tfrecord import write_records
-    from stoker.models.predictions import add_predictions, choose_features
-
-    spec = dsl.parse_message(output_example_spec, bulk_inferrer_pb2.OutputExampleSpec())
-    features = choose_features(spec, models)
+def _list_outputs(
+    output: Artifact, splits: Mapping[str, list[str]]
+) -> Iterator[tuple[str, list[str]]]:
+    """The folders to write to, and the files of what goes there."""
+    if not isinstance(output, Examples):
+        yield output.uri, [path for paths in splits.values() for path in paths]
+        return
     output.splits = list(splits)
     for split, files in splits.items():
-        predicted = add_predictions(models, features, _read_batches(files))
-        write_records(os.path.join(output.path(split=split), _SHARD), predicted)
+        yield output.path(split=split), files
+
+
+def _predict_shard(
+    asked: _Asked, folder: str, num_shards: int, numbered: tuple[int, Shard]
+) -> None:
+    """Write what the model says of a shard, to a file that is whole."""
+    from stoker.data.shards import draft_beside, move_shard
+    from stoker.data.tfrecord import write_records
+
+    number, shard = numbered
+    name = f"{asked.name}-{number:05d}-of-{num_shards:05d}.gz"
+    with draft_beside(folder) as draft:
+        write_records(os.path.join(draft, name), asked.load()(_read_batches(shard.files)))
+        move_shard(os.path.join(draft, name), os.path.join(folder, name))
 
 
 def _read_batches(files: Sequence[str]) -> Iterator[list[bytes]]:
-    from stoker.data.columns import find_num_rows
     from stoker.data.tfrecord import read_records
 
-    progress = Progress("predicting", unit="examples", total=find_num_rows(files))
     records = itertools.chain.from_iterable(map(read_records, files))
     while batch := list(itertools.islice(records, _BATCH_ROWS)):
         yield batch
-        progress.advance(len(batch))
+        advance(len(batch))

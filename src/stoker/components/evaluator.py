@@ -78,6 +78,7 @@ class Evaluator(dsl.BaseComponent):
     TYPE_NAME: ClassVar = "tfx.components.evaluator.component.Evaluator"
     BASE_TYPE: ClassVar = "EVALUATE"
     USES_TENSORFLOW: ClassVar = True
+    WORKS_ON_SHARDS: ClassVar = True
 
     @dsl.take_older_names
     def __init__(
@@ -225,7 +226,11 @@ class Executor(dsl.BaseExecutor):
             schema_path=_schema_path(input_dict),
             output_dir=evaluation.uri,
             rubber_stamp=has_change_thresholds(given) and len(models) == 1,
-        ).run(exec_properties.get("engine"), _load_functions(exec_properties))
+        ).run(
+            exec_properties.get("engine"),
+            _load_functions(exec_properties),
+            self._context.open_pool,
+        )
         validation = read_validation(evaluation.uri)
         for line in summarize(read_metrics(evaluation.uri), validation):
             say(line)

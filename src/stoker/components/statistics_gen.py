@@ -5,17 +5,19 @@ import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stoker import dsl
 from stoker.any_python.layout import only_file
-from stoker.any_python.progress import report_batches
+from stoker.any_python.progress import advance_after, follow
 from stoker.artifacts import Examples, ExampleStatistics, Schema
 from stoker.stand_ins.tfdv.stats_options import StatsOptions
 from stoker.storage.needed import Needed
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from stoker.data.sharding import Shard
+    from stoker.statistics.compute import Counts
 
 
 class StatisticsGenSpec(dsl.ComponentSpec):
@@ -40,6 +42,7 @@ class StatisticsGen(dsl.BaseComponent):
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.statistics_gen:Executor")
     TYPE_NAME: ClassVar = "tfx.components.statistics_gen.component.StatisticsGen"
     BASE_TYPE: ClassVar = "PROCESS"
+    WORKS_ON_SHARDS: ClassVar = True
     PRELOAD: ClassVar = ("stoker.data.columns", "stoker.stand_ins.tfdv.generate")
 
     @dsl.take_older_names
@@ -87,7 +90,8 @@ class Executor(dsl.BaseExecutor):
     def Do(  # noqa: D102
         self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
-        from stoker.stand_ins.tfdv.generate import count
+        from stoker.data.columns import find_num_rows, find_shards
+        from stoker.data.sharding import plan_shards
         from stoker.statistics.compute import STATISTICS_FILE, write_statistics
         from stoker.statistics.data_schema import read_schema
 
@@ -99,15 +103,29 @@ class Executor(dsl.BaseExecutor):
         assert isinstance(statistics, ExampleStatistics)
         statistics.splits = _leave_out(examples.splits, exec_properties)
         statistics.span = examples.span
-        for split in statistics.splits:
-            counted = count(_read_batches(examples.path(split=split), split), options)
-            write_statistics(counted, os.path.join(statistics.path(split=split), STATISTICS_FILE))
+        files = {split: find_shards(examples.path(split=split)) for split in statistics.splits}
+        shards = {split: plan_shards(many) for split, many in files.items()}
+        with self._context.open_pool(max(map(len, shards.values()), default=0)) as pool:
+            for split, many in shards.items():
+                with follow(f"counting {split}", total=find_num_rows(files[split])):
+                    count = partial(_count_shard, options.to_json())
+                    counted = _merge(pool.map(count, enumerate(many)))
+                path = os.path.join(statistics.path(split=split), STATISTICS_FILE)
+                write_statistics(counted.describe(), path)
 
 
-def _read_batches(folder: str, split: str) -> "Iterator[pa.RecordBatch]":
-    """The examples of a split, one shard after the other, so that only one is in memory."""
-    from stoker.data.columns import find_num_rows, find_shards, read_batches
+def _count_shard(options_json: str, numbered: "tuple[int, Shard]") -> "Counts":
+    """Count the examples of a shard, one file after the other, so that only one is in memory."""
+    from stoker.data.columns import read_batches
+    from stoker.stand_ins.tfdv.generate import count_shard
 
-    shards = find_shards(folder)
-    batches = itertools.chain.from_iterable(read_batches([shard]) for shard in shards)
-    return report_batches(batches, f"counting {split}", total=find_num_rows(shards))
+    number, shard = numbered
+    batches = itertools.chain.from_iterable(read_batches([path]) for path in shard.files)
+    return count_shard(advance_after(batches), StatsOptions.from_json(options_json), number)
+
+
+def _merge(counted: "Iterator[Counts]") -> "Counts":
+    total = next(counted)
+    for counts in counted:
+        total.merge(counts)
+    return total

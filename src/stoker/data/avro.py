@@ -26,17 +26,18 @@ _UNREADABLE: Any = (OSError, EOFError, ValueError, LookupError, TypeError, Arith
 """What fastavro raises where a file is none of Avro's, or damaged."""
 
 
-def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Batches of rows, each with its file; the schemas of all files are looked at first."""
+def check_files(files: Sequence[str]) -> None:
+    """Look at all files before one is read: that they have the same types, and a row."""
     schemas = {path: _read_schema(path) for path in files}
     check_same_types(schemas.items())
-    num_rows = 0
-    for path, schema in schemas.items():
-        for batch in _read_batches(path, schema):
-            num_rows += batch.num_rows
-            yield path, batch
-    if not num_rows:
+    if not any(next(read_rows([path]), None) for path in files):
         raise BadData(f"{', '.join(files)}: there is no row. Check the file, and the pattern.")
+
+
+def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Batches of rows, each with its file, which `check_files` has looked at."""
+    for path in files:
+        yield from ((path, batch) for batch in _read_batches(path, _read_schema(path)))
 
 
 def _read_schema(path: str) -> pa.Schema:

@@ -216,6 +216,7 @@ class ColumnFile:
             end = json.loads(says[_SHARD])
             self.num_rows = int(end.pop("num_rows"))
             identity = ShardIdentity(**end)
+        self.shard_size = identity.size
         if not identity.matches(shard):
             raise DamagedColumns(f"{path} holds the columns of another {os.path.basename(shard)}")
         self._checked: set[int] = set()

@@ -76,30 +76,44 @@ class CsvLayout:
     """Of each column, over all rows of all files."""
     block_bytes: int
     """How much of a file is read at once: no row is longer."""
+    first_file: str
+    """The one whose header all others have to have."""
 
 
 def guess(files: Sequence[str], dialect: CsvDialect = _USUAL) -> CsvLayout:
     """What the first rows suggest; what is made of the cells then may be a Surprise."""
-    table = _start_layout(files, dialect)
+    table = start_layout(files, dialect)
     first_cells = itertools.islice(read_cells(files, table), 1)
     return _widen(table, first_cells)
 
 
 def scan(files: Sequence[str], dialect: CsvDialect = _USUAL) -> CsvLayout:
     """What all rows say; no row is a Surprise then."""
-    table = _start_layout(files, dialect)
+    return scan_some(start_layout(files, dialect), files, may_be_empty=False)
+
+
+def scan_some(table: CsvLayout, files: Sequence[str], *, may_be_empty: bool = True) -> CsvLayout:
+    """What the rows of these files say, beyond what is known already."""
     while True:
         try:
-            return _widen(table, read_cells(files, table))
+            return _widen(table, read_cells(files, table, may_be_empty=may_be_empty))
         except Surprise:
             table = dataclasses.replace(table, block_bytes=8 * table.block_bytes)
 
 
-def _start_layout(files: Sequence[str], dialect: CsvDialect) -> CsvLayout:
+def merge_layouts(one: CsvLayout, other: CsvLayout) -> CsvLayout:
+    """What two layouts of files with the same header say together."""
+    kinds = {name: max(kind, other.kinds[name]) for name, kind in one.kinds.items()}
+    block_bytes = max(one.block_bytes, other.block_bytes)
+    return dataclasses.replace(one, kinds=kinds, block_bytes=block_bytes)
+
+
+def start_layout(files: Sequence[str], dialect: CsvDialect = _USUAL) -> CsvLayout:
+    """What the first header says."""
     names = _read_header(files[0], dialect)
     block_bytes = max(_BLOCK_BYTES, min(len(names) * _BYTES_PER_COLUMN, 8 * _BLOCK_BYTES))
     kinds = dict.fromkeys(names, Kind.EMPTY)
-    return CsvLayout(dialect=dialect, kinds=kinds, block_bytes=block_bytes)
+    return CsvLayout(dialect=dialect, kinds=kinds, block_bytes=block_bytes, first_file=files[0])
 
 
 def _widen(table: CsvLayout, batches: Iterable[pa.RecordBatch]) -> CsvLayout:
@@ -110,20 +124,22 @@ def _widen(table: CsvLayout, batches: Iterable[pa.RecordBatch]) -> CsvLayout:
     return dataclasses.replace(table, kinds=kinds)
 
 
-def read_cells(files: Sequence[str], table: CsvLayout) -> Iterator[pa.RecordBatch]:
+def read_cells(
+    files: Sequence[str], table: CsvLayout, *, may_be_empty: bool = False
+) -> Iterator[pa.RecordBatch]:
     """Batches of text cells, null where a cell is empty; what is wrong with a file is told."""
     names = list(table.kinds)
     num_rows = 0
     for path in files:
         if (header := _read_header(path, table.dialect)) != names:
             raise BadData(
-                f"{path} has the columns {header}, but {files[0]} has {names}. "
+                f"{path} has the columns {header}, but {table.first_file} has {names}. "
                 "Files of one split need the same header."
             )
         for cells in _read_file(path, table):
             num_rows += cells.num_rows
             yield cells
-    if not num_rows:
+    if not num_rows and not may_be_empty:
         raise BadData(
             f"{', '.join(files)}: there is a header, but no row below it."
             " Add rows, or check the pattern."
@@ -171,7 +187,7 @@ class Overflows:
     """Says which numbers of some files are too large, and where: one for each column."""
 
     def __init__(
-        self, files: Sequence[str], warn: Callable[[str], None], dialect: CsvDialect = _USUAL
+        self, files: Sequence[str], warn: Callable[[str, str], Any], dialect: CsvDialect = _USUAL
     ) -> None:
         self._files = files
         self._warn = warn
@@ -195,7 +211,7 @@ class Overflows:
             for line, cell in _read_column(path, column, self._dialect):
                 if is_meant(cell):
                     where = f"{path}, line {line}, column {column!r}"
-                    self._warn(f"{where}: {cell} is beyond {why}")
+                    self._warn(column, f"{where}: {cell} is beyond {why}")
                     return
 
 

@@ -13,12 +13,16 @@ _BATCH_ROWS = 1 << 14
 _BATCH_CELLS = 1 << 22
 
 
-def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Batches as they are in the files, each with its file; all files are looked at first."""
+def check_files(files: Sequence[str]) -> None:
+    """Look at all files before one is read: that they have the same types, and a row."""
     looked_at = [(file.schema_arrow, file.metadata.num_rows) for file in map(_open, files)]
     check_same_types(zip(files, (schema for schema, _ in looked_at), strict=True))
     if not any(num_rows for _, num_rows in looked_at):
         raise BadData(f"{', '.join(files)}: there is no row. Check the file, and the pattern.")
+
+
+def read_rows(files: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Batches as they are in the files, each with its file, which `check_files` has looked at."""
     for path in files:
         yield from ((path, batch) for batch in _batches(path))
 

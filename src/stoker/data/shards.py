@@ -5,17 +5,16 @@ Blocks are encoded, hashed, framed and compressed in threads, each by itself; wh
 put together in the order of the input, so that the same input always makes the same files.
 """
 
-import collections
 import contextlib
 import hashlib
 import itertools
 import os
+import shutil
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -23,10 +22,12 @@ import pyarrow.compute as pc
 from isal import isal_zlib
 
 from stoker.any_python.forking import num_cpus
+from stoker.any_python.in_order import call_in_order
 from stoker.data.column_file import ColumnWriter, TooLargeForColumns, columns_path
 from stoker.data.encode import contents, each
 from stoker.data.tfrecord import checksums, header_of
 from stoker.errors import BadData
+from stoker.storage.files import begin_draft, remove_drafts
 
 _SHARD_BYTES = 128 << 20
 """When a shard has grown to this, before compression, the next one begins."""
@@ -36,9 +37,6 @@ _GZIP_LAST_BLOCK = b"\x03\0"
 _GZIP_END = struct.Struct("<II")
 _RAW = -15  # deflate without a header
 _WORDS = 4  # of 64 bits in a SHA-256
-
-_Given = TypeVar("_Given")
-_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +60,21 @@ class Packed:
     columns: pa.RecordBatch | None
 
 
+Parts = list[list[str]]
+"""For each split, the files of a part of it, in order."""
+
+
 def write_splits(
     blocks: Iterable[Callable[[], Block]], split_dirs: Sequence[str], hash_buckets: Sequence[int]
 ) -> None:
-    """Send every example to the split that its key falls into, or to the only one.
+    """Send every example to the split that its key falls into, or to the only one."""
+    join_parts(iter([write_parts(blocks, split_dirs, hash_buckets)]), split_dirs)
+
+
+def write_parts(
+    blocks: Iterable[Callable[[], Block]], split_dirs: Sequence[str], hash_buckets: Sequence[int]
+) -> Parts:
+    """The same for a part of the examples; the files get their names when all parts are there.
 
     Each call makes a block, in a thread; only a few are in memory at a time.
     """
@@ -73,29 +82,68 @@ def write_splits(
     def make_and_pack(make: Callable[[], Block]) -> list[Packed]:
         return list(_pack_by_split(make(), hash_buckets))
 
+    draft = begin_draft(os.path.dirname(os.path.abspath(split_dirs[0])))
     with contextlib.ExitStack() as stack:
-        writers = [stack.enter_context(_SplitWriter(folder)) for folder in split_dirs]
-        for parts in _in_order(make_and_pack, blocks, num_cpus()):
+        writers = [
+            stack.enter_context(_SplitWriter(os.path.join(draft, os.path.basename(folder))))
+            for folder in split_dirs
+        ]
+        for parts in call_in_order(make_and_pack, blocks, num_cpus()):
             for writer, part in zip(writers, parts, strict=True):
                 writer.write(part)
+    return [writer.files for writer in writers]
 
 
-def _in_order(
-    function: Callable[[_Given], _Made], many: Iterable[_Given], num_threads: int
-) -> Iterator[_Made]:
-    """The results of all calls, in order; no more calls are begun than threads can be kept busy."""
-    waiting: collections.deque[Future[_Made]] = collections.deque()
-    with ThreadPoolExecutor(num_threads) as pool:
-        try:
-            for given in many:
-                waiting.append(pool.submit(function, given))
-                if len(waiting) > num_threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+def join_parts(parts: Iterator[Parts], split_dirs: Sequence[str]) -> None:
+    """Give the files of all parts their names, `data_tfrecord-00000-of-0000N.gz`, in order.
+
+    A split that nothing fell into has one file, without examples. What is not finished, of this
+    process or of others that were lost, is taken away.
+    """
+    uri = os.path.dirname(os.path.abspath(split_dirs[0]))
+    found: list[list[str]] = [[] for _ in split_dirs]
+    try:
+        for part in parts:
+            for files, more in zip(found, part, strict=True):
+                files += more
+        for folder, files in zip(split_dirs, found, strict=True):
+            os.makedirs(folder, exist_ok=True)
+            for index, path in enumerate(files or [_write_empty(uri)]):
+                name = f"data_tfrecord-{index:05}-of-{len(files) or 1:05}.gz"
+                move_shard(path, os.path.join(folder, name))
+    finally:
+        if os.path.isdir(uri):
+            remove_drafts(uri)
+
+
+def _write_empty(uri: str) -> str:
+    path = os.path.join(begin_draft(uri), "empty.gz")
+    with ShardWriter(path):
+        return path
+
+
+@contextlib.contextmanager
+def draft_beside(folder: str) -> Iterator[str]:
+    """A folder of the same name, for files that get their names in `folder` when they are whole.
+
+    So two processes may write the same, as where one of them was only thought to be lost.
+    """
+    os.makedirs(folder, exist_ok=True)
+    where, name = os.path.split(os.path.abspath(folder))
+    draft = begin_draft(where)
+    try:
+        yield os.path.join(draft, name)
+    finally:
+        shutil.rmtree(draft)
+
+
+def move_shard(path: str, target: str) -> None:
+    """Give a file of records another name on the same disk, and its columns with it."""
+    columns = columns_path(path)
+    if os.path.exists(columns):
+        os.makedirs(os.path.dirname(columns_path(target)), exist_ok=True)
+        os.replace(columns, columns_path(target))
+    os.replace(path, target)
 
 
 def _pack_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Packed]:
@@ -166,39 +214,30 @@ def _mask(chosen: np.ndarray) -> pa.BooleanArray:
 
 
 class _SplitWriter:
-    """The shards of one split that are being written, at least one, each with its columns.
-
-    Shards get their names, `data_tfrecord-00000-of-0000N.gz`, when their number is known.
-    """
+    """The shards of one split that are being written, each with its columns."""
 
     def __init__(self, folder: str) -> None:
+        self.files: list[str] = []
         self._folder = folder
-        self._shards: list[ShardWriter] = []
+        self._shard: ShardWriter | None = None
 
     def __enter__(self) -> Self:
-        self._begin()
         return self
 
     def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
-        self._shards[-1].__exit__(failure)
-        for index, shard in enumerate(self._shards):
-            name = f"data_tfrecord-{index:05}-of-{len(self._shards):05}.gz"
-            if failure is None:
-                shard.rename(os.path.join(self._folder, name))
-            else:
-                shard.remove()
+        if self._shard:
+            self._shard.__exit__(failure)
 
     def write(self, packed: Packed) -> None:
         """Append what a block has for this split."""
-        if self._shards[-1].size >= _SHARD_BYTES:
-            self._shards[-1].__exit__(None)
-            self._begin()
-        self._shards[-1].write(packed)
-
-    def _begin(self) -> None:
-        path = os.path.join(self._folder, f".data_tfrecord-{len(self._shards):05}.gz")
-        self._shards.append(ShardWriter(path))
-        self._shards[-1].__enter__()
+        if self._shard and self._shard.size >= _SHARD_BYTES:
+            self._shard.__exit__(None)
+            self._shard = None
+        if self._shard is None and packed.size:
+            self.files.append(os.path.join(self._folder, f"{len(self.files):05}.gz"))
+            self._shard = ShardWriter(self.files[-1]).__enter__()
+        if self._shard:
+            self._shard.write(packed)
 
 
 class ShardWriter:
@@ -254,15 +293,3 @@ class ShardWriter:
         if self._columns is not None:
             self._columns.__exit__(BadData)
             self._columns = None
-
-    def remove(self) -> None:
-        """Remove the file, which is closed, and its columns."""
-        os.unlink(self._path)
-        if self._columns is not None:
-            os.unlink(columns_path(self._path))
-
-    def rename(self, path: str) -> None:
-        """Give the file, which is closed, and its columns another name."""
-        os.rename(self._path, path)
-        if self._columns is not None:
-            os.rename(columns_path(self._path), columns_path(path))

@@ -547,6 +547,8 @@ class BaseComponent(Node):
     """What a worker imports before it is needed, beyond what the user's code imports."""
     USES_TENSORFLOW: ClassVar[bool] = False
     """Whether the step needs TensorFlow even when the user's code does not name it."""
+    WORKS_ON_SHARDS: ClassVar[bool] = False
+    """Whether its executor opens a pool for its shards, and may begin again if it is lost."""
     PACKAGES: ClassVar[tuple[str, ...]] = ()
     """What the step imports that only an extra of Stoker's installs."""
     RESUMABLE: ClassVar[bool] = False

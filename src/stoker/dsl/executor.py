@@ -2,6 +2,7 @@
 """Executors: the part of a step that runs in a worker, and how a component names it."""
 
 import abc
+import contextlib
 import os
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from google.protobuf.message import Message
 from stoker.any_python.launcher_link import report_doing
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.cells import file_of_cells
+from stoker.dsl.pool import LocalPool, Pool
 from stoker.errors import MissingPart
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
 
 Artifacts = dict[str, list[Artifact]]
 """What `Do` is given, and may change: artifacts by the key of an input or output."""
+OpenCluster = Callable[[], contextlib.AbstractContextManager[Pool]]
 _M = TypeVar("_M", bound=Message)
 
 
@@ -45,6 +48,8 @@ class BaseExecutor(abc.ABC):
         """Where an executor may write besides its outputs, and how it should run Beam."""
 
         node_id: str = ""
+        open_cluster: OpenCluster | None = None
+        """Opens the pool of a cluster, if the launcher has one."""
         checkpoint_dir: str | None = None
         columns_dir: str | None = None
 
@@ -68,6 +73,14 @@ class BaseExecutor(abc.ABC):
             path = os.path.join(root, str(self.unique_id or ""), "")
             os.makedirs(path, exist_ok=True)
             return path
+
+        def open_pool(
+            self, num_shards: int, num_processes: int = 1
+        ) -> contextlib.AbstractContextManager[Pool]:
+            """Where to work on so many shards: on the cluster, or in so many processes here."""
+            if self.open_cluster and num_shards > 1:
+                return self.open_cluster()
+            return LocalPool(min(num_processes, max(1, num_shards)))
 
     def __init__(self, context: Context | None = None) -> None:
         self._context = context or self.Context()

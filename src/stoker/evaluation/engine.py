@@ -22,7 +22,7 @@ from stoker.evaluation.config import is_weighted
 from stoker.evaluation.features import Features, column, labels_of, refuse_nan
 from stoker.evaluation.metrics import Metric, NeedsTfma, make_metrics, make_plots
 from stoker.evaluation.plots import Plot
-from stoker.evaluation.slices import SliceKey, Slicer
+from stoker.evaluation.slices import SliceKey, Slicer, tell_of_missing_features
 
 _USUAL_OUTPUTS = ("scores", "outputs", "predictions", "logistic", "probabilities", "logits")
 _ONLY_TFMA = frozenset(
@@ -173,36 +173,61 @@ def measure(plan: Plan, batches: Iterable[Batch]) -> Measured:
 
 def measure_and_draw(plan: Plan, batches: Iterable[Batch]) -> tuple[Measured, Drawn]:
     """The metrics and the plots of every slice that the examples have."""
-    slicer = Slicer(plan.config.slicing_specs)
-    totals = _sum_up(plan, slicer, batches)
-    measured: Measured = {}
-    drawn: Drawn = {}
-    for index, key in enumerate(slicer.keys):
-        measured[key] = {
-            one: metric.formula(totals[one.model, weighted, metric.statistic.key][index])
-            for one, (metric, weighted) in plan.metrics.items()
-        }
-        for (one, _), (plot, weighted) in plan.plots.items():
-            sums = totals[one.model, weighted, plot.statistic.key][index]
-            drawn.setdefault(key, {}).setdefault(one, PlotData()).MergeFrom(plot.draw(sums))
-    return _add_differences(plan, measured), drawn
+    return draw(plan, sum_up(plan, batches))
 
 
 _StatisticKey = tuple[str, bool, str]
 """A model, whether it is weighted, and which statistic."""
 
 
-def _sum_up(
-    plan: Plan, slicer: Slicer, batches: Iterable[Batch]
-) -> dict[_StatisticKey, np.ndarray]:
+@dataclass(slots=True, kw_only=True)
+class Sums:
+    """What some examples add up to. It can be pickled, and merged with that of others."""
+
+    num_examples: int
+    known: set[str]
+    """The features that they have."""
+    slices: list[SliceKey]
+    totals: dict[_StatisticKey, np.ndarray]
     """The sums of each statistic, a row for each slice."""
+
+    def merge(self, other: "Sums") -> None:
+        """Add what others add up to."""
+        self.num_examples += other.num_examples
+        self.known |= other.known
+        self.slices = list(dict.fromkeys([*self.slices, *other.slices]))
+        places = {key: place for place, key in enumerate(self.slices)}
+        rows = [places[key] for key in other.slices]
+        for name, more in other.totals.items():
+            missing = len(places) - len(self.totals[name])
+            self.totals[name] = np.pad(self.totals[name], ((0, missing), (0, 0)))
+            self.totals[name][rows] += more
+
+
+def draw(plan: Plan, sums: Sums) -> tuple[Measured, Drawn]:
+    """The metrics and the plots of every slice, from what all examples add up to."""
+    if not sums.num_examples:
+        raise BadData("There are no examples to evaluate. Name other example_splits.")
+    tell_of_missing_features(plan.config.slicing_specs, sums.known)
+    totals = sums.totals
+    measured: Measured = {}
+    drawn: Drawn = {}
+    for index, key in enumerate(sums.slices):
+        measured[key] = {
+            one: metric.formula(totals[one.model, weighted, metric.statistic.key][index])
+            for one, (metric, weighted) in plan.metrics.items()
+        }
+        for (one, _), (plot, weighted) in plan.plots.items():
+            row = totals[one.model, weighted, plot.statistic.key][index]
+            drawn.setdefault(key, {}).setdefault(one, PlotData()).MergeFrom(plot.draw(row))
+    return _add_differences(plan, measured), drawn
+
+
+def sum_up(plan: Plan, batches: Iterable[Batch]) -> Sums:
+    """The sums of each statistic over some examples."""
+    slicer = Slicer(plan.config.slicing_specs)
     specs = {spec.name: spec for spec in plan.config.model_specs}
-    statistics: dict[_StatisticKey, Statistic | RecordStatistic] = {
-        (key.model, weighted, metric.statistic.key): metric.statistic
-        for key, (metric, weighted) in plan.metrics.items()
-    }
-    for (drawn_of, _), (plot, weighted) in plan.plots.items():
-        statistics[drawn_of.model, weighted, plot.statistic.key] = plot.statistic
+    statistics = _list_statistics(plan)
     totals = {key: np.zeros((0, statistic.width)) for key, statistic in statistics.items()}
     num_examples = 0
     for batch in batches:
@@ -221,10 +246,17 @@ def _sum_up(
             if (model, weighted) not in scored:
                 scored[model, weighted] = _score(specs[model], batch, weighted=weighted)
             statistic.add(totals[key], scored[model, weighted], *members)
-    if not num_examples:
-        raise BadData("There are no examples to evaluate. Name other example_splits.")
-    slicer.tell_of_missing_features()
-    return totals
+    return Sums(num_examples=num_examples, known=slicer.known, slices=slicer.keys, totals=totals)
+
+
+def _list_statistics(plan: Plan) -> dict[_StatisticKey, Statistic | RecordStatistic]:
+    statistics: dict[_StatisticKey, Statistic | RecordStatistic] = {
+        (key.model, weighted, metric.statistic.key): metric.statistic
+        for key, (metric, weighted) in plan.metrics.items()
+    }
+    for (drawn_of, _), (plot, weighted) in plan.plots.items():
+        statistics[drawn_of.model, weighted, plot.statistic.key] = plot.statistic
+    return statistics
 
 
 def _score(spec: ModelSpec, batch: Batch, *, weighted: bool) -> Scored:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which examples are in which slice: all of them, or those with the same values of features."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import numpy as np
 
@@ -21,10 +21,10 @@ class Slicer:
     """Numbers the slices as it meets them in one batch after another."""
 
     def __init__(self, specs: Sequence[SlicingSpec]) -> None:
+        self.known: set[str] = set()
+        """The features that examples had."""
         self._specs = list(specs)
         self._numbers: dict[SliceKey, int] = {}
-        self._seen: set[str] = set()
-        self._known: set[str] = set()
 
     @property
     def keys(self) -> list[SliceKey]:
@@ -33,7 +33,7 @@ class Slicer:
 
     def members(self, features: Features, num_rows: int) -> Members:
         """Every example of a batch as often as there are slices that it is in."""
-        self._known.update(features)
+        self.known.update(features)
         found = [self._of_spec(spec, features, num_rows) for spec in self._specs]
         rows = np.concatenate([rows for rows, _ in found])
         slices = np.concatenate([slices for _, slices in found])
@@ -41,16 +41,8 @@ class Slicer:
         pairs = np.unique(rows * max(1, len(self._numbers)) + slices)
         return np.divmod(pairs, max(1, len(self._numbers)))
 
-    def tell_of_missing_features(self) -> None:
-        """Say which features the specs name that no example had."""
-        for spec in self._specs:
-            for name in (*spec.feature_keys, *spec.feature_values):
-                if name not in self._seen:
-                    say_there_are_no_slices_by(name, self._known)
-
     def _of_spec(self, spec: SlicingSpec, features: Features, num_rows: int) -> Members:
         names = sorted({*spec.feature_keys, *spec.feature_values})
-        self._seen.update(name for name in names if name in features)
         rows, codes = np.arange(num_rows), np.zeros(num_rows, np.int64)
         if not all(name in features for name in names):
             return rows[:0], codes[:0]
@@ -69,6 +61,14 @@ class Slicer:
             code, place = divmod(code, len(distinct))
             key.append((name, distinct[place]))
         return self._numbers.setdefault(tuple(reversed(key)), len(self._numbers))
+
+
+def tell_of_missing_features(specs: Iterable[SlicingSpec], known: Set[str]) -> None:
+    """Say which features the specs name that no example had."""
+    for spec in specs:
+        for name in (*spec.feature_keys, *spec.feature_values):
+            if name not in known:
+                say_there_are_no_slices_by(name, known)
 
 
 def _split(

@@ -7,6 +7,7 @@
 
 Hosts stay for the next task as long as it needs no others, so that TensorFlow is imported once on
 each. A host that is lost takes the whole placement with it; the next one is on nodes that are left.
+A step works on its shards on all nodes: its process is one more driver of the cluster (`ray_pool`).
 """
 
 import contextlib
@@ -14,18 +15,18 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from stoker.errors import StepFailed
 from stoker.launchers import Watcher
 from stoker.launchers.heartbeat import WORKER_LOST
 from stoker.launchers.ray_host import Host, HostOffer, Message
-from stoker.launchers.ray_session import connect, load_ray
+from stoker.launchers.ray_session import connect, list_nodes, list_variables, load_ray
 from stoker.launchers.resources import share_node
 from stoker.launchers.shipping import Shipment, pack
 from stoker.launchers.visiting import read_written, write_chunk
 from stoker.launchers.worker_group import run_worker_group
-from stoker.metadata.config import STORE_VARIABLE
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 
 Bundle = dict[str, float]
@@ -34,7 +35,6 @@ Bundle = dict[str, float]
 _ANSWER_SECONDS = 10.0
 _AGAIN_SECONDS = 1.0
 _SAVING_SECONDS = 45.0
-_PASSED_ON = ("KERAS_", "STOKER_", "TF_", "XLA_")
 _NUM_CALLS = 4  # of a host, at the same time: one that listens, one that ends it, and room
 
 
@@ -62,6 +62,7 @@ class OnRay:
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task on the cluster; Ctrl-C stops it and gives a canceled Outcome."""
+        task = self._offer_cluster(task)
         code = pack(task)
         written = read_written(task) if task.away else {}
 
@@ -101,12 +102,25 @@ class OnRay:
             self._connection.close()
             self._connection = None
 
-    def _placement_for(self, members: Sequence[Member], workers: Workers) -> "_Placement":
-        """The hosts that are there, if they are what is needed, or new ones."""
+    def _connect(self) -> None:
         if self._connection is None:
             with contextlib.ExitStack() as connecting:
                 connecting.enter_context(connect(self._address))
                 self._connection = connecting.pop_all()
+
+    def _offer_cluster(self, task: Task) -> Task:
+        """Tell a step where to find several nodes for its shards; they have to share its root."""
+        if task.away or not task.needs.shards:
+            return task
+        self._connect()
+        if len(list_nodes()) < 2:
+            return task
+        address = load_ray().get_runtime_context().gcs_address
+        return replace(task, cluster_address=address)
+
+    def _placement_for(self, members: Sequence[Member], workers: Workers) -> "_Placement":
+        """The hosts that are there, if they are what is needed, or new ones."""
+        self._connect()
         total_cpus = load_ray().cluster_resources().get("CPU", 0.0)
         bundles = bundles_for(members, workers, total_cpus)
         if self._placement and not self._placement.fits(bundles):
@@ -149,11 +163,7 @@ class _Placement:
         while not self._group.wait(1):  # Ctrl-C is heard once a second
             if time.monotonic() > until:
                 return False
-        variables = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(_PASSED_ON) and name != STORE_VARIABLE
-        }
+        variables = list_variables()
         self.actors = [
             self._host(index).remote(os.getcwd(), variables) for index in range(len(self._bundles))
         ]

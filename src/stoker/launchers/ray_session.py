@@ -17,11 +17,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from stoker.errors import MissingPart, StokerError
+from stoker.metadata.config import STORE_VARIABLE
 from stoker.patches.ray import stay_on_loopback
 
 _ANSWER_SECONDS = 10.0
 _LOOPBACK = "127.0.0.1"
 _OBJECT_STORE_BYTES = 100 << 20  # what passes through it are tasks, reports and lines of logs
+_PASSED_ON = ("KERAS_", "STOKER_", "TF_", "XLA_")
 _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 
 
@@ -35,6 +37,21 @@ def load_ray() -> Any:
         raise MissingPart(
             "OnRay needs ray, which is not installed: pip install 'stoker[ray]'.", name="ray"
         ) from error
+
+
+def list_nodes() -> list[Any]:
+    """The nodes of the cluster that have processors, as Ray describes them."""
+    nodes: list[Any] = load_ray().nodes()
+    return [node for node in nodes if node["Alive"] and node["Resources"].get("CPU", 0) > 0]
+
+
+def list_variables() -> dict[str, str]:
+    """What processes on other nodes are to find in their environment, as it is here."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(_PASSED_ON) and name != STORE_VARIABLE
+    }
 
 
 @contextlib.contextmanager

@@ -6,6 +6,8 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -39,7 +41,8 @@ def execute(task: Task) -> Outcome:
     root = PlainRoot(task.tmp_dir)
     if not root.is_renamed:
         return _execute(task)
-    outcome = _execute(Task.from_json(root.enter(task.to_json())))
+    renamed = Task.from_json(root.enter(replace(task, cluster_address="").to_json()))
+    outcome = _execute(renamed)  # other nodes know the root by its name only
     return Outcome.from_json(root.leave(outcome.to_json()))
 
 
@@ -149,6 +152,10 @@ def _make_executor(task: Task) -> BaseExecutor:
     )
     context.node_id, context.checkpoint_dir = task.node_id, task.checkpoint_dir or None
     context.columns_dir = task.columns_dir or None
+    if task.cluster_address:
+        from stoker.launchers.ray_pool import RayPool  # for steps on Ray alone
+
+        context.open_cluster = partial(RayPool, task)
     if isinstance(found, FunctionComponent):
         return FunctionExecutor(found, context)
     if not inspect.isclass(found) or not hasattr(found, "Do"):

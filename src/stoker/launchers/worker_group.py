@@ -239,8 +239,8 @@ def decide_after_failure(
 ) -> FailureDecision:
     """Whether to start again after so many failures, of which this is the last.
 
-    Unless the user says how often, once, and only if one of several processes was lost: an error of
-    the user's own code would come again.
+    Unless the user says how often, once, and only if one of several processes was lost, or the one
+    that shared out shards: an error of the user's own code would come again.
     """
     if retries is None:
         lost = failure.kind == WORKER_LOST or failure.kind in _ERRORS_OF_OTHERS
@@ -269,7 +269,7 @@ def run_worker_group(
             outcome.failure,
             num_failures=num_failures,
             retries=task.retries,
-            has_workers=task.has_workers,
+            has_workers=task.has_workers or bool(task.cluster_address),
         )
         if decision is FailureDecision.RAISE:
             return Outcome(failure=_count_attempts(outcome.failure, num_failures))

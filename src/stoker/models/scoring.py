@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples with what models say of them, batch by batch: what an evaluation is computed from."""
 
+import functools
 import itertools
 import mmap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +11,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from stoker.any_python.launcher_link import report_doing
-from stoker.any_python.progress import Progress
-from stoker.data.columns import find_num_rows, read_columns
+from stoker.any_python.progress import advance
+from stoker.data.columns import read_columns
 from stoker.data.decode import decode
 from stoker.data.tfrecord import read_records
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig, ModelSpec
@@ -95,8 +95,7 @@ def score_batches(
 
     For a model that `models` lacks, the examples have the predictions.
     """
-    report_doing("loading the model")
-    scorers = [_load_scorer(spec, models.get(spec.name)) for spec in config.model_specs]
+    scorers = _load_scorers(config.SerializeToString(deterministic=True), tuple(models.items()))
 
     def score(records: list[bytes], columns: pa.RecordBatch) -> Batch:
         features = features_of(columns)
@@ -107,14 +106,26 @@ def score_batches(
     size = config.model_specs[0].inference_batch_size or _BATCH_ROWS
     with ThreadPoolExecutor(1) as beside:
         asked: Future[Batch] | None = None
-        progress = Progress("evaluating", unit="examples", total=find_num_rows(files))
         for records, columns in read_batches(files, size):
-            progress.advance(len(records))
+            advance(len(records))
             ready, asked = asked, beside.submit(score, records, columns)
             if ready:
                 yield ready.result()
         if asked:
             yield asked.result()
+
+
+@functools.lru_cache(maxsize=1)
+def _load_scorers(config: bytes, models: tuple[tuple[str, str], ...]) -> "list[_Scorer]":
+    """The models of a configuration, which this process keeps for its next shard."""
+    folders = dict(models)
+    specs = EvalConfig.FromString(config).model_specs
+    return [_load_scorer(spec, folders.get(spec.name)) for spec in specs]
+
+
+def forget_models() -> None:
+    """Let go of what was loaded: an evaluation is over."""
+    _load_scorers.cache_clear()
 
 
 class _Scorer(NamedTuple):

@@ -147,14 +147,17 @@ def _find_needs(
 ) -> ProcessNeeds:
     """The process that a step needs; one of ours that loads no user code needs little."""
     if code is None:
-        return ProcessNeeds(tensorflow=node.USES_TENSORFLOW, preload=node.PRELOAD)
+        return ProcessNeeds(
+            tensorflow=node.USES_TENSORFLOW, preload=node.PRELOAD, shards=node.WORKS_ON_SHARDS
+        )
     chosen = choose_keras(file, explicit=code.keras, environ=users_environ(), import_paths=paths)
     if code.python:
         return _find_needs_elsewhere(node, code.python, chosen)
     chosen = replace(chosen, cluster=cluster_for(node.workers, file, chosen, paths))
     if node.USES_TENSORFLOW and not chosen.tensorflow:
         chosen = replace(chosen, tensorflow=True, keras=2, reason="its module names no Keras.")
-    return replace(chosen, preload=(*chosen.preload, *node.PRELOAD))
+    preload = (*chosen.preload, *node.PRELOAD)
+    return replace(chosen, preload=preload, shards=node.WORKS_ON_SHARDS)
 
 
 def _find_needs_elsewhere(node: BaseComponent, python: str, chosen: ProcessNeeds) -> ProcessNeeds:

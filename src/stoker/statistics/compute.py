@@ -28,28 +28,62 @@ def compute_statistics(
     options: StatisticsOptions | None = None,
     slicers: Sequence[Slicer] = (),
 ) -> Statistics:
-    """The statistics of one split, from batches whose columns are lists of values.
+    """The statistics of one split, from batches whose columns are lists of values."""
+    return Counts.of(batches, schema, options, slicers).describe()
 
-    Every batch is seen once, its columns on all cores, while the next one is being read. Batches
-    may lack columns that others have. Numbers that the schema calls categories are counted as the
-    words they stand for. With slicers, the dataset of each slice follows that of all examples.
+
+class Counts:
+    """What is counted of a split, or of a shard of it: all examples, and each slice of them.
+
+    It can be pickled, and merged with that of other shards.
     """
-    options = options or StatisticsOptions()
-    whole = _SplitCounts(schema, options, ALL_EXAMPLES if slicers else "")
-    slices: dict[str, _SplitCounts] = {}
-    counting: list[Future[None]] = []
-    with ThreadPoolExecutor(pa.cpu_count()) as cores:
-        for batch in batches:
+
+    def __init__(self, whole: "_SplitCounts") -> None:
+        self._whole = whole
+        self._slices: dict[str, _SplitCounts] = {}
+
+    @classmethod
+    def of(
+        cls,
+        batches: Iterable[pa.RecordBatch],
+        schema: schema_pb2.Schema | None = None,
+        options: StatisticsOptions | None = None,
+        slicers: Sequence[Slicer] = (),
+    ) -> "Counts":
+        """Count batches whose columns are lists of values.
+
+        Every batch is seen once, its columns on all cores, while the next one is being read.
+        Batches may lack columns that others have. Numbers that the schema calls categories are
+        counted as the words they stand for. With slicers, each slice is counted besides all.
+        """
+        options = options or StatisticsOptions()
+        counts = cls(_SplitCounts(schema, options, ALL_EXAMPLES if slicers else ""))
+        counting: list[Future[None]] = []
+        with ThreadPoolExecutor(pa.cpu_count()) as cores:
+            for batch in batches:
+                _finish(counting)
+                counting = [cores.submit(count) for count in counts._whole.of(batch)]
+                for key, part in _slice(batch, slicers, options):
+                    one = counts._slices.setdefault(key, _SplitCounts(schema, options, key))
+                    counting += [cores.submit(count) for count in one.of(part)]
             _finish(counting)
-            counting = [cores.submit(count) for count in whole.of(batch)]
-            for key, part in _slice(batch, slicers, options):
-                one = slices.setdefault(key, _SplitCounts(schema, options, key))
-                counting += [cores.submit(count) for count in one.of(part)]
-        _finish(counting)
-    statistics = Statistics()
-    for counts in (whole, *slices.values()):
-        counts.describe(statistics.datasets.add())
-    return statistics
+        return counts
+
+    def merge(self, other: "Counts") -> None:
+        """Take in what was counted of the next shard, which is of no more use then."""
+        self._whole.merge(other._whole)
+        for key, more in other._slices.items():
+            if key in self._slices:
+                self._slices[key].merge(more)
+            else:
+                self._slices[key] = more
+
+    def describe(self) -> Statistics:
+        """The statistics as a message, the dataset of each slice after that of all examples."""
+        statistics = Statistics()
+        for counts in (self._whole, *self._slices.values()):
+            counts.describe(statistics.datasets.add())
+        return statistics
 
 
 def _slice(
@@ -98,6 +132,17 @@ class _SplitCounts:
         ]
         for feature, column in sorted(columns, key=lambda one: -one[1].nbytes):  # long work first
             yield functools.partial(feature.add, column, weights)
+
+    def merge(self, other: "_SplitCounts") -> None:
+        """Take in what was counted of the next shard."""
+        self._num_examples += other._num_examples
+        if self._weight is not None:
+            self._weight += other._weight or 0.0
+        for name, feature in other._features.items():
+            if name in self._features:
+                self._features[name].merge(feature)
+            else:
+                self._features[name] = feature
 
     def _feature(self, name: str) -> FeatureCounts:
         if name not in self._features:

@@ -33,8 +33,16 @@ class Moments:
             return
         mean = float(np.average(values, weights=weights))
         squares = np.square(values - mean)
+        self._join(mean, weight, float((squares if weights is None else squares * weights).sum()))
+
+    def merge(self, other: "Moments") -> None:
+        """Take in what another has taken in."""
+        if other._weight:
+            self._join(other.mean, other._weight, other._squares)
+
+    def _join(self, mean: float, weight: float, squares: float) -> None:
         distance, total = mean - self.mean, self._weight + weight
-        self._squares += float((squares if weights is None else squares * weights).sum())
+        self._squares += squares
         self._squares += distance * distance * self._weight * weight / total
         self.mean += distance * weight / total
         self._weight = total
@@ -65,6 +73,14 @@ class Distribution:
         if len(batch.values):
             self._carry(batch.thin(self._max_points))
 
+    def merge(self, other: "Distribution") -> None:
+        """Take in what another has taken in."""
+        self._infinite = self._infinite.merge(other._infinite)
+        for place, digit in enumerate(other._digits):
+            if digit:
+                self._digits += [None] * (place - len(self._digits))
+                self._carry(digit, place)
+
     def summary(self) -> "Summary":
         """All that was taken in."""
         whole = self._infinite
@@ -72,8 +88,9 @@ class Distribution:
             whole = whole.merge(digit) if digit else whole
         return whole
 
-    def _carry(self, carried: "Summary") -> None:
-        for place, digit in enumerate(self._digits):
+    def _carry(self, carried: "Summary", first_place: int = 0) -> None:
+        for place in range(first_place, len(self._digits)):
+            digit = self._digits[place]
             if digit is None:
                 self._digits[place] = carried
                 return

@@ -93,6 +93,18 @@ class FeatureCounts:
             if self._domains:
                 self._domains.add(values)
 
+    def merge(self, other: "FeatureCounts") -> None:
+        """Take in what another has counted of the same feature."""
+        if other._type is not None and other._values is not None:
+            self._counter_for(other._type).merge(other._values)
+        self._num_present += other._num_present
+        self._num_values += other._num_values
+        self._lengths.merge(other._lengths)
+        self._weight_present += other._weight_present
+        self._weight_values += other._weight_values
+        if self._domains and other._domains:
+            self._domains.merge(other._domains)
+
     def _counter_for(self, kind: int) -> "_Numbers | _Words":
         """What counts values of this type, which has to be the one of the batches before."""
         if self._values is None:
@@ -181,6 +193,13 @@ class _Numbers:
         if weights is not None:
             _count(self._weighted, ordered[:end], weights[:end])
 
+    def merge(self, other: Any) -> None:
+        self._num_nan += other._num_nan
+        self._num_zeros += other._num_zeros
+        for mine, more in ((self._plain, other._plain), (self._weighted, other._weighted)):
+            mine[0].merge(more[0])
+            mine[1].merge(more[1])
+
     def describe(
         self, stats: statistics_pb2.NumericStatistics, options: StatisticsOptions, *, weighted: bool
     ) -> None:
@@ -248,6 +267,15 @@ class _Words:
         if weights is not None:
             self._weighted.add(shown, np.bincount(indices, weights))
 
+    def merge(self, other: Any) -> None:
+        self._num_values += other._num_values
+        self._num_bytes += other._num_bytes
+        self._num_not_text += other._num_not_text
+        self._different.merge(other._different)
+        self._names.merge(other._names)
+        self._frequent.merge(other._frequent)
+        self._weighted.merge(other._weighted)
+
     def describe(
         self, stats: statistics_pb2.StringStatistics, options: StatisticsOptions, *, weighted: bool
     ) -> None:
@@ -296,10 +324,18 @@ class _Names:
     def _keep(self, word: bytes) -> bytes:
         digest = hashlib.blake2b(word, digest_size=32).digest()
         short = word[: _MAX_LENGTH - len(digest)] + digest
+        self._note(short, word)
+        return short
+
+    def _note(self, short: bytes, word: bytes) -> None:
         if short not in self._long:
             self._room -= len(word)
             self._long[short] = word if self._room >= 0 else _TOO_LONG.encode()
-        return short
+
+    def merge(self, other: "_Names") -> None:
+        """Know what another knows."""
+        for short, word in other._long.items():
+            self._note(short, word)
 
     def find(self, counted_by: bytes) -> str:
         """The name of a word."""

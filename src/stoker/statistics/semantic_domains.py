@@ -32,6 +32,11 @@ class SemanticDomains:
         for detector in self._detectors:
             detector.add(values)
 
+    def merge(self, other: "SemanticDomains") -> None:
+        """Take in what another has seen."""
+        for detector, more in zip(self._detectors, other._detectors, strict=True):
+            detector.merge(more)
+
     def describe(self, stats: statistics_pb2.FeatureNameStatistics) -> None:
         """Add what was found to the statistics of the feature."""
         for detector in self._detectors:
@@ -46,6 +51,13 @@ class _Detector(abc.ABC):
         self.num_values = 0
         self.num_alike = 0
         self.spoiled = False
+        self.formats: collections.Counter[str | int] = collections.Counter()
+
+    def merge(self, other: "_Detector") -> None:
+        self.num_values += other.num_values
+        self.num_alike += other.num_alike
+        self.spoiled |= other.spoiled
+        self.formats.update(other.formats)
 
     @property
     def share(self) -> float:
@@ -86,15 +98,11 @@ def _is_natural(text: str) -> bool:
 class _Times(_Detector):
     """Dates and times as text, or as an integer since 1970."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._formats: collections.Counter[str | int] = collections.Counter()
-
     @property
     def share(self) -> float:
-        if self.spoiled or not self._formats:
+        if self.spoiled or not self.formats:
             return 0.0
-        return self._formats.most_common(1)[0][1] / self.num_values
+        return self.formats.most_common(1)[0][1] / self.num_values
 
     def add(self, values: pa.Array) -> None:
         if pa.types.is_integer(values.type):
@@ -109,7 +117,7 @@ class _Times(_Detector):
         for unit, per_day in _UNITS.items():
             begin, end = _FIRST_DAY * per_day, _LAST_DAY * per_day
             if found := int(((numbers >= begin) & (numbers < end)).sum()):
-                self._formats[unit] += found
+                self.formats[unit] += found
 
     def _add_words(self, values: pa.Array) -> None:
         words = None if self.spoiled else _decode(values)
@@ -120,10 +128,10 @@ class _Times(_Detector):
         for word, count in collections.Counter(words).items():
             for name, pattern in _list_formats():
                 if pattern.match(word):
-                    self._formats[name] += count
+                    self.formats[name] += count
 
     def describe(self, stats: statistics_pb2.FeatureNameStatistics) -> None:
-        found = self._formats.most_common(1)[0][0]
+        found = self.formats.most_common(1)[0][0]
         said = f"string_format: '{found}'" if isinstance(found, str) else f"integer_format: {found}"
         stats.custom_stats.add(name=DOMAIN_INFO, str=f"time_domain {{{said}}}")
         stats.custom_stats.add(name="time_match_ratio", num=self.share)
@@ -175,22 +183,18 @@ def _list_formats() -> Sequence[tuple[str, re.Pattern[str]]]:
 class _Pictures(_Detector):
     """Bytes that begin as those of a picture do."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._formats: collections.Counter[str] = collections.Counter()
-
     def add(self, values: pa.Array) -> None:
         if not _is_binary(values):
             self.spoiled = True
             return
         self.num_values += len(values)
-        self._formats.update(map(_name_picture, values.cast(pa.large_binary()).to_pylist()))
-        self.num_alike = self.num_values - self._formats[_NO_PICTURE]
+        self.formats.update(map(_name_picture, values.cast(pa.large_binary()).to_pylist()))
+        self.num_alike = self.num_values - self.formats[_NO_PICTURE]
 
     def describe(self, stats: statistics_pb2.FeatureNameStatistics) -> None:
         stats.custom_stats.add(name=DOMAIN_INFO, str="image_domain {}")
         ranks = stats.custom_stats.add(name="image_format_histogram").rank_histogram
-        for name, count in sorted(self._formats.items()):
+        for name, count in sorted(self.formats.items()):
             if count:
                 ranks.buckets.add(label=name, sample_count=count)
 

@@ -27,7 +27,13 @@ class DistinctWords:
 
     def add(self, words: pa.LargeBinaryArray) -> None:
         """Take in words."""
-        hashes = hash_words(words)
+        self._take(hash_words(words))
+
+    def merge(self, other: "DistinctWords") -> None:
+        """Take in what another has taken in."""
+        self._take(other._smallest)
+
+    def _take(self, hashes: np.ndarray) -> None:
         if len(self._smallest) == self._room:
             hashes = hashes[hashes < self._smallest[-1]]
         if len(hashes):
@@ -63,6 +69,12 @@ class FrequentWords:
             or sum(words.nbytes for words in pending) > _PENDING_BYTES
         ):
             self._merge()
+
+    def merge(self, other: "FrequentWords") -> None:
+        """Take in what another has taken in."""
+        other._merge()
+        self._taken += other._taken
+        self.add(other._words, other._counts)
 
     def estimate(self) -> tuple[list[bytes], np.ndarray]:
         """Words and counts, the most frequent first, and of equally frequent ones the later."""

@@ -82,6 +82,15 @@ def make_scratch_dir(folder: str, *, prefix: str) -> Iterator[str]:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
+def begin_draft(folder: str) -> str:
+    """A new directory in a folder, for what gets its name there when others are ready too.
+
+    `remove_drafts` takes it away.
+    """
+    os.makedirs(folder, exist_ok=True)
+    return tempfile.mkdtemp(dir=folder, prefix=_DRAFT)
+
+
 def sync(path: str) -> None:
     """Bring a file, or the names in a directory, to the disk itself."""
     descriptor = os.open(path, os.O_RDONLY)

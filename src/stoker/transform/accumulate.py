@@ -22,7 +22,7 @@ Values = tuple[np.ndarray, ...]
 
 
 class Accumulation(Protocol):
-    """How the batches of a share are gathered, and the shares put together. It can be pickled."""
+    """How the batches of a shard are gathered, and the shards put together. It can be pickled."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -38,11 +38,15 @@ class Accumulation(Protocol):
         ...
 
     def pack(self, accumulator: Any) -> Any:
-        """The accumulator made small, at the end of a share."""
+        """The accumulator made small, at the end of a shard."""
         ...
 
-    def elements(self, shares: list[Any]) -> list[Any]:
-        """All shares together."""
+    def merge(self, shards: list[Any]) -> Any:
+        """Some shards as one."""
+        ...
+
+    def elements(self, shards: list[Any]) -> list[Any]:
+        """All shards together."""
         ...
 
 
@@ -65,9 +69,13 @@ class Combined:
         """The accumulator made small."""
         return self.combiner.compact(accumulator)
 
-    def elements(self, shares: list[Any]) -> list[Any]:
+    def merge(self, shards: list[Any]) -> Any:
+        """One accumulator of some."""
+        return merge_accumulators(self.combiner, shards)
+
+    def elements(self, shards: list[Any]) -> list[Any]:
         """The one accumulator of all."""
-        return [merge_accumulators(self.combiner, shares)]
+        return [self.merge(shards)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +100,14 @@ class CombinedPerKey:
         """Every accumulator made small."""
         return {key: self.combiner.compact(part) for key, part in accumulator.items()}
 
-    def elements(self, shares: list[dict[bytes, Any]]) -> list[tuple[bytes, Any]]:
+    def merge(self, shards: list[dict[bytes, Any]]) -> dict[bytes, Any]:
+        """One accumulator per key."""
+        pairs = [pair for shard in shards for pair in shard.items()]
+        return combine_per_key(self.combiner, pairs)
+
+    def elements(self, shards: list[dict[bytes, Any]]) -> list[tuple[bytes, Any]]:
         """A pair of a key and its accumulator for each key."""
-        pairs = [pair for share in shares for pair in share.items()]
-        return list(combine_per_key(self.combiner, pairs).items())
+        return list(self.merge(shards).items())
 
     def _rows_per_key(self, keys: np.ndarray) -> Iterable[tuple[bytes, Any]]:
         """Row by row; but quantiles take all rows of a key at once, which is much faster."""
@@ -160,10 +172,17 @@ class Vocabulary:
         """The tokens as a plain dictionary."""
         return dict(accumulator)
 
-    def elements(self, shares: list[Mapping[Any, Any]]) -> list[tuple[Any, Any]]:
+    def merge(self, shards: list[Mapping[Any, Any]]) -> Mapping[Any, Any]:
+        """Every token once, with what can still be added to."""
+        pairs = (pair for shard in shards for pair in shard.items())
+        if is_mutual(self.ordering):
+            return combine_per_key(_means_combiner(self.ordering), pairs)
+        return merge_vocabularies(pairs, self.ordering)
+
+    def elements(self, shards: list[Mapping[Any, Any]]) -> list[tuple[Any, Any]]:
         """A pair of a token and its value for each token."""
-        pairs = (pair for share in shares for pair in share.items())
-        if len(shares) == 1 and not is_mutual(self.ordering):
+        pairs = (pair for shard in shards for pair in shard.items())
+        if len(shards) == 1 and not is_mutual(self.ordering):
             return list(pairs)
         return list(merge_vocabularies(pairs, self.ordering).items())
 

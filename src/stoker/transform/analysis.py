@@ -22,6 +22,7 @@ from tensorflow_transform.beam import beam_nodes
 from tensorflow_transform.beam.analyzer_cache import DatasetCache, DatasetKey
 from tensorflow_transform.saved import saved_transform_io
 
+from stoker.dsl.pool import Pool
 from stoker.transform import vocabulary
 from stoker.transform.accumulate import (
     Accumulation,
@@ -41,7 +42,6 @@ from stoker.transform.internals import (
     tensors_by_name,
 )
 from stoker.transform.passes import Dataset, Pass, gather
-from stoker.transform.pool import Pool
 from stoker.transform.tracing import Traced
 
 Elements = list[Any]

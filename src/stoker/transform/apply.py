@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A SavedModel applied to record batches: what every pass over the data does with each of them."""
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 from pathlib import Path
@@ -80,12 +81,22 @@ class LoadedGraph:
         return pa.RecordBatch.from_arrays(list(found.values()), schema=self._columns)
 
 
+def load_graph(saved_model_dir: str, schema: schema_pb2.Schema) -> LoadedGraph:
+    """A graph, which this process keeps for the next shard that it is applied to."""
+    return _load_graph(saved_model_dir, schema.SerializeToString(deterministic=True))
+
+
+@functools.lru_cache(maxsize=1)
+def _load_graph(saved_model_dir: str, schema: bytes) -> LoadedGraph:
+    return LoadedGraph(saved_model_dir, schema_pb2.Schema.FromString(schema))
+
+
 def apply_graph(
     transform_graph_dir: str, batches: Iterable[pa.RecordBatch], *, schema: schema_pb2.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The batches after the graph in `transform_graph_dir`; `schema` is that of the raw data."""
     output = TFTransformOutput(transform_graph_dir)
-    graph = LoadedGraph(output.transform_savedmodel_dir, schema)
+    graph = load_graph(output.transform_savedmodel_dir, schema)
     columns = _ColumnsFromTensors(output.transformed_metadata.schema)
     return (columns(graph(batch)) for batch in batches if batch.num_rows)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examples in and out of Transform: each process reads and writes its share of the batches.
+"""Examples in and out of Transform: the batches of a shard, and a file for each.
 
 Both are written as TFRecords and as columns, and columns are read where there are any. The batches
 are the same then, only faster.
@@ -17,14 +17,15 @@ import pyarrow as pa
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx_bsl.coders.example_coder import ExamplesToRecordBatchDecoder
 
-from stoker.any_python.progress import report_batches
+from stoker.any_python.progress import advance_after
 from stoker.data.column_file import BLOCK_ROWS, conform
-from stoker.data.columns import Columns, find_num_rows, read_columns
+from stoker.data.columns import Columns, read_columns
 from stoker.data.decode import decode
 from stoker.data.encode import encode
 from stoker.data.input_files import matching_files
 from stoker.data.row_batches import has_types
-from stoker.data.shards import Block, ShardWriter, pack
+from stoker.data.sharding import Shard
+from stoker.data.shards import Block, ShardWriter, draft_beside, move_shard, pack
 from stoker.data.tfrecord import fit_batch_rows, is_gzip, read_records
 
 _MOST_BATCH_ROWS = 4096
@@ -44,33 +45,21 @@ class _Batch:
     decode_batch: Callable[[], pa.RecordBatch]
 
 
-def read_share(
-    folders: Sequence[str],
-    schema: schema_pb2.Schema,
-    share: int,
-    num_shares: int,
-    *,
-    doing: str = "reading",
-) -> Iterator[pa.RecordBatch]:
-    """Every `num_shares`-th batch of the examples in some folders; the others are not decoded."""
-    files = _files(folders)
+def read_shard(schema: schema_pb2.Schema, shard: Shard) -> Iterator[pa.RecordBatch]:
+    """The batches of a shard; those of a file that are in other parts of it are not decoded."""
     batches = (
         batch.decode_batch()
-        for path in files
-        for batch in _batches(path, schema, share, num_shares)
+        for path in shard.files
+        for batch in _batches(path, schema, shard.part, shard.num_parts)
     )
-    if share:
-        return batches
-    # The first process reports for all: they are about as far as it is.
-    total = find_num_rows(files)
-    return report_batches(batches, doing, total=total, processes=num_shares)
+    return advance_after(batches)
 
 
 def read_sample(
     folders: Sequence[str], schema: schema_pb2.Schema, max_rows: int
 ) -> list[pa.RecordBatch]:
     """All batches, or so many of them, evenly spread, that there are no more than `max_rows`."""
-    batches = (batch for path in _files(folders) for batch in _batches(path, schema))
+    batches = (batch for path in list_files(folders) for batch in _batches(path, schema))
     kept = keep_spread(batches, lambda batch: batch.num_small_rows, max_rows)
     return [batch.decode_batch() for batch in kept]
 
@@ -87,17 +76,19 @@ def keep_spread(many: Iterable[_One], size: Callable[[_One], int], most: int) ->
     return kept
 
 
-def write_share(
-    folder: str, share: int, num_shares: int, batches: Iterator[pa.RecordBatch]
+def write_shard(
+    folder: str, number: int, num_shards: int, batches: Iterator[pa.RecordBatch]
 ) -> None:
-    """Write one file of transformed examples."""
-    path = os.path.join(folder, f"{_PREFIX}-{share:05d}-of-{num_shares:05d}.gz")
-    with ShardWriter(path) as shard:
-        for batch in batches:
-            shard.write(pack(Block(records=encode(batch), columns=batch)))
+    """Write the transformed examples of the shard of this number, to a file that is whole."""
+    name = f"{_PREFIX}-{number:05d}-of-{num_shards:05d}.gz"
+    with draft_beside(folder) as draft:
+        with ShardWriter(os.path.join(draft, name)) as shard:
+            for batch in batches:
+                shard.write(pack(Block(records=encode(batch), columns=batch)))
+        move_shard(os.path.join(draft, name), os.path.join(folder, name))
 
 
-def _files(folders: Sequence[str]) -> list[str]:
+def list_files(folders: Sequence[str]) -> list[str]:
     """All files; those of a folder that is named twice are there twice."""
     return [path for folder in folders for path in matching_files(folder)]
 

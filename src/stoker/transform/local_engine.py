@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The local engine: TFT's analysis and transformation on this machine, without Beam.
 
-    with Pool(num_workers) as pool:
+    with LocalPool(num_processes) as pool:
         traced = trace(preprocessing_fn, schema=…, tmp_dir=…)
         if not beam_only(traced):
             analyze(traced, datasets, transform_graph_dir, pool=pool)
-            transform(transform_graph_dir, read, write, schema=…, pool=pool)
+            transform(transform_graph_dir, shards, schema=…, pool=pool)
 
 A pool is made first of all, before TensorFlow runs an op in this process.
 """
@@ -13,9 +13,10 @@ A pool is made first of all, before TensorFlow runs an op in this process.
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 from tensorflow_metadata.proto.v0 import schema_pb2
@@ -24,23 +25,17 @@ from tensorflow_transform.beam import analysis_graph_builder
 from tensorflow_transform.beam.analyzer_cache import DatasetKey
 from tensorflow_transform.tf_metadata import dataset_metadata, metadata_io
 
+from stoker.dsl.pool import LocalPool, Pool
 from stoker.transform.analysis import Analysis
 from stoker.transform.analyzer_cache import find_cache, write_cache
 from stoker.transform.apply import apply_graph, calls_python
 from stoker.transform.internals import transformed_metadata
 from stoker.transform.passes import Dataset, Read
-from stoker.transform.pool import Pool
 from stoker.transform.tracing import Traced
 
-_Written = TypeVar("_Written", covariant=True)
-
-
-class Write(Protocol[_Written]):
-    """Takes what one of several processes transformed."""
-
-    def __call__(self, share: int, num_shares: int, batches: Iterator[pa.RecordBatch]) -> _Written:
-        """Write the batches of a share; what is returned goes back to the caller of `transform`."""
-        ...
+_Written = TypeVar("_Written")
+Write = Callable[[Iterator[pa.RecordBatch]], _Written]
+"""Takes what was made of a shard; what it returns goes back to the caller of `transform`."""
 
 
 def analyze(
@@ -84,31 +79,26 @@ def analyze(
 
 def transform(
     transform_graph_dir: str,
-    read: Read,
-    write: Write[_Written],
+    shards: Iterable[tuple[Read, Write[_Written]]],
     *,
     schema: schema_pb2.Schema,
     pool: Pool,
 ) -> list[_Written]:
-    """Apply a graph to all batches, each process of the pool to its share; what `write` returned.
+    """Apply a graph to all batches of all shards; what was written of each.
 
-    `read` and `write` are pickled: let them be functions of a module, or partials of such.
+    What reads and what writes is pickled: let it be functions of a module, or partials of such.
     """
     saved_model_dir = os.path.join(transform_graph_dir, TFTransformOutput.TRANSFORM_FN_DIR)
-    run = pool.run_here if calls_python(saved_model_dir) else pool.run
-    return run(_transform_share, transform_graph_dir, schema, read, write)
+    if calls_python(saved_model_dir):
+        pool = LocalPool()
+    return list(pool.map(partial(_transform_shard, transform_graph_dir, schema), shards))
 
 
-def _transform_share(
-    share: int,
-    num_shares: int,
-    transform_graph_dir: str,
-    schema: schema_pb2.Schema,
-    read: Read,
-    write: Write[_Written],
+def _transform_shard(
+    transform_graph_dir: str, schema: schema_pb2.Schema, shard: tuple[Read, Write[_Written]]
 ) -> _Written:
-    batches = read(share, num_shares)
-    return write(share, num_shares, apply_graph(transform_graph_dir, batches, schema=schema))
+    read, write = shard
+    return write(apply_graph(transform_graph_dir, read(), schema=schema))
 
 
 def _publish(

@@ -1,39 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pass over the data per phase of an analysis, shared by the processes of a pool."""
+"""One pass over the data per phase of an analysis, its shards worked on by a pool."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tensorflow_transform.beam.analyzer_cache import DatasetKey
 
+from stoker.dsl.pool import LocalPool, Pool
 from stoker.transform.accumulate import Accumulation
-from stoker.transform.apply import LoadedGraph, calls_python
-from stoker.transform.pool import Pool
+from stoker.transform.apply import calls_python, load_graph
 
 Elements = list[Any]
 
 
-class Read(Protocol):
-    """Reads record batches with a list column per feature, as tfx_bsl's decoder makes them."""
+Read = Callable[[], Iterator[pa.RecordBatch]]
+"""Reads record batches with a list column per feature, as tfx_bsl's decoder makes them.
 
-    def __call__(self, share: int, num_shares: int) -> Iterator[pa.RecordBatch]:
-        """The batches that one of several processes takes; all shares together are all batches."""
-        ...
+It is pickled: let it be a function of a module, or a functools.partial of one.
+"""
+
+_MOST_PARTS = 16
+"""So many accumulators wait until they are merged to one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A part of the data, such as a span, whose analysis can be reused when others are added.
-
-    `read` is pickled: let it be a function of a module, or a functools.partial of one.
-    """
+    """A part of the data, such as a span, whose analysis can be reused when others are added."""
 
     key: str
-    read: Read
+    shards: Sequence[Read]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,40 +61,43 @@ def gather(
     """
     (saved_model_dir,) = one_pass.saved_model()
     accumulations = [accumulation for _, accumulation in one_pass.wanted]
-    work = [
-        (dataset.read, indices)
+    shards = [
+        (read, indices)
         for dataset in datasets
         if (indices := one_pass.of(DatasetKey(dataset.key)))
+        for read in dataset.shards
     ]
-    run = pool.run_here if calls_python(saved_model_dir) else pool.run
-    shares = run(_read_share, saved_model_dir, schema, accumulations, work)
+    if calls_python(saved_model_dir):
+        pool = LocalPool()
+    gathered: list[list[Any]] = [[] for _ in accumulations]
+    for found in pool.map(partial(_read_shard, saved_model_dir, schema, accumulations), shards):
+        for index, accumulator in found.items():
+            parts = gathered[index]
+            parts.append(accumulator)
+            if len(parts) == _MOST_PARTS:
+                parts[:] = [accumulations[index].merge(parts)]
     return [
-        accumulation.elements([accumulator for share in shares for accumulator in share[index]])
-        for index, accumulation in enumerate(accumulations)
+        accumulation.elements(parts)
+        for accumulation, parts in zip(accumulations, gathered, strict=True)
     ]
 
 
-def _read_share(
-    share: int,
-    num_shares: int,
+def _read_shard(
     saved_model_dir: str,
     schema: schema_pb2.Schema,
     accumulations: list[Accumulation],
-    work: list[tuple[Read, list[int]]],
-) -> list[list[Any]]:
-    """For each accumulation, an accumulator per dataset; of this process's share of the batches."""
-    graph = LoadedGraph(saved_model_dir, schema)
-    results: list[list[Any]] = [[] for _ in accumulations]
-    for read, indices in work:
-        accumulators = {index: accumulations[index].start() for index in indices}
-        for batch in read(share, num_shares):
-            if not batch.num_rows:
-                continue
-            tensors = {name: np.asarray(tensor) for name, tensor in graph(batch).items()}
-            for index in indices:
-                accumulation = accumulations[index]
-                values = tuple(tensors[key] for key in accumulation.keys)
-                accumulators[index] = accumulation.add(accumulators[index], values)
+    shard: tuple[Read, list[int]],
+) -> dict[int, Any]:
+    """An accumulator of a shard for each accumulation that its dataset is read for."""
+    read, indices = shard
+    graph = load_graph(saved_model_dir, schema)
+    accumulators = {index: accumulations[index].start() for index in indices}
+    for batch in read():
+        if not batch.num_rows:
+            continue
+        tensors = {name: np.asarray(tensor) for name, tensor in graph(batch).items()}
         for index in indices:
-            results[index].append(accumulations[index].pack(accumulators[index]))
-    return results
+            accumulation = accumulations[index]
+            values = tuple(tensors[key] for key in accumulation.keys)
+            accumulators[index] = accumulation.add(accumulators[index], values)
+    return {index: accumulations[index].pack(one) for index, one in accumulators.items()}

@@ -18,11 +18,9 @@ class Placement:
     num_workers: int = 1
     reason: str
 
-    def __str__(self) -> str:
-        if self.on_beam:
-            return f"runs on Apache Beam, because {self.reason}"
-        processes = f"{self.num_workers} process{'es' if self.num_workers > 1 else ''}"
-        return f"runs on this machine, in {processes}, because {self.reason}"
+    def explain(self, where: str) -> str:
+        """What is done, and why; `where` is the pool, which Beam has no use for."""
+        return f"runs {'on Apache Beam' if self.on_beam else where}, because {self.reason}"
 
 
 def choose_placement(

@@ -376,3 +376,43 @@ def test_a_record_of_several_parts_is_one_example(tmp_path, run, records):
     write_records(str(tmp_path / "in" / "data.tfrecord"), [twice, b""])
     examples = run(ImportExampleGen(str(tmp_path / "in"), ALL, {}), ImportExecutor)
     assert records(examples, "all") == [twice, b""]
+
+
+def write_files(folder, *last_rows):
+    folder.mkdir()
+    for number, last in enumerate(last_rows):
+        rows = [f"{number},{i / 8},w{i % 7}" for i in range(300)]
+        text = "\n".join(["a,b,c", *rows, *([last] if last else []), ""])
+        (folder / f"{number:02}.csv").write_text(text)
+    return str(folder)
+
+
+def test_each_shard_has_a_file_and_rows_stay_in_order(tmp_path, run, monkeypatch):
+    monkeypatch.setenv("STOKER_SHARD_BYTES", "3000")
+    data_dir = write_files(tmp_path / "in", *[""] * 6)
+    (tmp_path / "in" / "06.csv").write_text("a,b,c\n")
+    examples = run(CsvExampleGen(data_dir, ALL, {}))
+    names = sorted(os.listdir(examples.path(split="all")))
+    assert names == [f"data_tfrecord-{i:05}-of-00006.gz" for i in range(6)]
+    table = read_table(matching_files(examples.path(split="all")))
+    assert table["a"].to_pylist() == [[number] for number in range(6) for _ in range(300)]
+    assert not list(Path(examples.uri).glob(".*"))
+
+
+def test_a_surprise_in_a_late_shard_changes_the_types_of_all(tmp_path, run, monkeypatch):
+    monkeypatch.setenv("STOKER_SHARD_BYTES", "3000")
+    data_dir = write_files(tmp_path / "in", "", "", "", "2.5,1,x")
+    examples = run(CsvExampleGen(data_dir, ALL, {}))
+    table = read_table(matching_files(examples.path(split="all")))
+    assert table["a"][0].as_py() == [0.0]
+    assert table["a"][-1].as_py() == [2.5]
+    assert table.num_rows == 1201
+    assert not list(Path(examples.uri).glob(".*"))
+
+
+def test_a_header_of_a_later_shard_is_held_against_the_first_one(tmp_path, run, monkeypatch):
+    monkeypatch.setenv("STOKER_SHARD_BYTES", "3000")
+    data_dir = write_files(tmp_path / "in", "", "")
+    (tmp_path / "in" / "02.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(BadData, match=r"02\.csv has the columns .* but .*00\.csv has"):
+        run(CsvExampleGen(data_dir, ALL, {}))

@@ -109,21 +109,22 @@ def test_direct_runners_mean_this_machine(flags):
 def test_any_other_runner_means_beam_and_is_named_as_the_reason(runner):
     route = choose_placement([f"--runner={runner}"], MEGABYTE)
     assert route.on_beam
-    assert str(route) == (f"runs on Apache Beam, because beam_pipeline_args say --runner={runner}")
+    assert route.explain("here") == (
+        f"runs on Apache Beam, because beam_pipeline_args say --runner={runner}"
+    )
 
 
 def test_an_analyzer_of_the_users_own_means_beam_and_is_named_as_the_reason():
     route = choose_placement(["--direct_num_workers=2"], MEGABYTE, beam_only=["my_median"])
     assert route.on_beam
-    assert "a PTransform of your own (my_median)" in str(route)
+    assert "a PTransform of your own (my_median)" in route.explain("here")
 
 
 def test_direct_workers_are_the_processes_of_the_local_engine():
     route = choose_placement(["--direct_num_workers", "3"], MEGABYTE)
     assert route.num_workers == 3
-    assert str(route) == (
-        "runs on this machine, in 3 processes, because beam_pipeline_args say "
-        "--direct_num_workers=3"
+    assert route.explain("in 3 processes") == (
+        "runs in 3 processes, because beam_pipeline_args say --direct_num_workers=3"
     )
 
 

@@ -121,6 +121,7 @@ class FileBasedExampleGen(dsl.BaseComponent):
     TYPE_NAME: ClassVar = "tfx.components.example_gen.component.FileBasedExampleGen"
     DRIVER_CLASS: ClassVar = FileBasedDriver
     PRELOAD: ClassVar[tuple[str, ...]] = (_EXECUTORS,)
+    WORKS_ON_SHARDS: ClassVar = True
     PATTERNS: ClassVar[tuple[str, ...]] = ()
     """The names that files of this format have, for `stoker train --data`."""
 

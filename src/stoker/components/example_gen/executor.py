@@ -6,8 +6,9 @@ reads, by a PTransform of their own, has it read with Beam: `BaseExampleGenExecu
 """
 
 import abc
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from google.protobuf.message import DecodeError
 
 from stoker import dsl
 from stoker.any_python.launcher_link import report, report_doing
-from stoker.any_python.progress import Progress
+from stoker.any_python.progress import advance, follow
 from stoker.artifacts import Examples
 from stoker.components.example_gen.beam_executor import BaseExampleGenExecutor, describe_records
 from stoker.components.example_gen.configs import name_output_splits, parse_configs
@@ -26,14 +27,19 @@ from stoker.data.arrow_features import as_features
 from stoker.data.decode import decode_batch
 from stoker.data.encode import Nulls, as_array, each, encode, encode_feature
 from stoker.data.input_files import estimate_lines, matching_files
-from stoker.data.shards import Block, write_splits
+from stoker.data.sharding import plan_shards
+from stoker.data.shards import Block, Parts, join_parts, write_parts
 from stoker.data.tfrecord import estimate_records, read_record_blocks
+from stoker.dsl.pool import LocalPool, Pool
 from stoker.dsl.proto import example_gen_pb2
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import BadData
 
 Blocks = Iterator[Callable[[], Block]]
 
+_LEAST_SHARD_BYTES = 16 << 20
+_MOST_SHARD_BYTES = 64 << 20
+"""Of the input: what is written of it makes a file of its own."""
 _FEATURES_TAG = 0x0A  # the field 1 of a tf.Example, and of a tf.SequenceExample its context
 _KEY_TYPES = [pa.large_list(pa.int64()), pa.large_list(pa.large_binary())]
 
@@ -48,6 +54,8 @@ class Source:
     """The feature that decides where an example goes; if empty, all of the example does."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Those of the step."""
+    layout: Any = None
+    """What `look` has found out of all places, where these are only some of them."""
 
     @property
     def payload_format(self) -> int:
@@ -58,6 +66,11 @@ class Source:
 class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
     """Reads columns of each input split and writes the output splits."""
 
+    def __init__(self, context: Any = None) -> None:
+        super().__init__(context)
+        self.warnings: dict[str, str] = {}
+        """What to tell the user that is no error: one text for each thing that it is about."""
+
     @abc.abstractmethod
     def blocks(self, source: Source) -> Blocks:
         """What makes the blocks of examples, in order; each may be called in another thread."""
@@ -66,12 +79,27 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
         """The files that a split's pattern means."""
         return matching_files(below(parameters["input_base"], pattern))
 
+    def look(self, source: Source, pool: Pool) -> Any:  # noqa: ARG002
+        """What has to be known of all places before some of them are read."""
+        return None
+
     def write(self, source: Source, split_dirs: list[str], hash_buckets: list[int]) -> None:
-        """Write the examples of a source to splits."""
+        """Write the examples of a source to splits, a few files of it at a time."""
+        shards = _plan(source)
+        is_ours = type(self).__module__.startswith("stoker.")  # a cluster knows no other class
         total = self.estimate_rows(source)
-        progress = Progress("reading", unit="rows", total=total, is_about=True)
-        blocks = (partial(_make_and_count, make, progress) for make in self.blocks(source))
-        write_splits(blocks, split_dirs, hash_buckets)
+        with self._context.open_pool(len(shards) if is_ours else 1) as pool:
+            source = replace(source, layout=self.look(source, pool))
+            write = partial(_write_shard, type(self), source, split_dirs, hash_buckets)
+            with follow("reading", total=total, is_about=True):
+                join_parts(self._take_parts(pool.map(write, shards)), split_dirs)
+        for text in self.warnings.values():
+            warn(text)
+
+    def _take_parts(self, written: "Iterator[tuple[Parts, dict[str, str]]]") -> Iterator[Parts]:
+        for parts, warnings in written:
+            self.warnings = {**warnings, **self.warnings}
+            yield parts
 
     def estimate_rows(self, source: Source) -> int | None:  # noqa: ARG002
         """About how many rows there are, where that can be told without reading them all."""
@@ -79,7 +107,7 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
 
     def read(self, source: Source) -> Iterator[bytes]:
         """The serialized examples of a source, one by one."""
-        for make in self.blocks(source):
+        for make in self.blocks(replace(source, layout=self.look(source, LocalPool()))):
             yield from each(make().records)
 
     def GetInputSourceToExamplePTransform(self) -> Callable[..., Any]:  # noqa: D102
@@ -121,26 +149,53 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
         )
 
 
-def _make_and_count(make: Callable[[], Block], progress: Progress) -> Block:
+def _plan(source: Source) -> list[list[str]]:
+    """The places of each shard."""
+    shards = plan_shards(source.places, least=_LEAST_SHARD_BYTES, most=_MOST_SHARD_BYTES)
+    return [list(shard.files) for shard in shards]
+
+
+def _write_shard(
+    executor_class: type[ColumnsExecutor],
+    source: Source,
+    split_dirs: list[str],
+    hash_buckets: list[int],
+    places: list[str],
+) -> tuple[Parts, dict[str, str]]:
+    """Write some places of a source; what there is to warn of comes by what it is about."""
+    executor = executor_class()
+    makes = executor.blocks(replace(source, places=places))
+    blocks = (partial(_make_and_count, make) for make in makes)
+    return write_parts(blocks, split_dirs, hash_buckets), executor.warnings
+
+
+def _make_and_count(make: Callable[[], Block]) -> Block:
     block = make()
-    progress.advance(len(block.records))
+    advance(len(block.records))
     return block
 
 
 class CsvExecutor(ColumnsExecutor):
     """CSV rows to tf.Examples."""
 
-    _look: Callable[[Sequence[str]], csv.CsvLayout] = staticmethod(csv.guess)
+    _scans = False
 
     def estimate_rows(self, source: Source) -> int | None:  # noqa: D102
         return estimate_lines(source.places)
 
+    def look(self, source: Source, pool: Pool) -> csv.CsvLayout:  # noqa: D102
+        if not self._scans:
+            return csv.guess(source.places)
+        report_doing("looking at all rows")
+        table, shards = csv.start_layout(source.places), _plan(source)
+        scan = partial(csv.scan_some, table, may_be_empty=len(shards) > 1)
+        return functools.reduce(csv.merge_layouts, pool.map(scan, shards))
+
     def blocks(self, source: Source) -> Blocks:  # noqa: D102
-        files = source.places
-        table = self._look(files)
-        overflows = csv.Overflows(files, warn)
+        files, table = source.places, source.layout
+        overflows = csv.Overflows(files, self.warnings.setdefault)
         overflows.look_at(table)
-        for cells in csv.read_cells(files, table):
+        for cells in csv.read_cells(files, table, may_be_empty=True):  # of all, `look` would tell
             columns = partial(csv.columns_of, cells, table, overflows=overflows)
             yield partial(_encode, columns, files[0], source.key_feature)
 
@@ -149,13 +204,12 @@ class CsvExecutor(ColumnsExecutor):
         try:
             super().write(*args)
         except csv.Surprise:
-            report_doing("looking at all rows")
-            self._look = csv.scan
+            self._scans = True
             super().write(*args)
 
     def read(self, source: Source) -> Iterator[bytes]:
         """Look at all rows first: what was given cannot be taken back."""
-        self._look = csv.scan
+        self._scans = True
         return super().read(source)
 
 
@@ -172,6 +226,11 @@ def warn(text: str) -> None:
 class ParquetExecutor(ColumnsExecutor):
     """Rows of Parquet files to tf.Examples."""
 
+    def look(self, source: Source, pool: Pool) -> None:  # noqa: ARG002, D102
+        from stoker.data.parquet import check_files
+
+        check_files(source.places)
+
     def blocks(self, source: Source) -> Blocks:  # noqa: D102
         from stoker.data.parquet import read_rows
 
@@ -186,6 +245,11 @@ class ParquetExecutor(ColumnsExecutor):
 class AvroExecutor(ColumnsExecutor):
     """Rows of Avro files to tf.Examples."""
 
+    def look(self, source: Source, pool: Pool) -> None:  # noqa: ARG002, D102
+        from stoker.data.avro import check_files
+
+        check_files(source.places)
+
     def blocks(self, source: Source) -> Blocks:  # noqa: D102
         from stoker.data.avro import read_rows
 
@@ -195,12 +259,16 @@ class AvroExecutor(ColumnsExecutor):
 class JsonExecutor(ColumnsExecutor):
     """Lines of JSON objects to tf.Examples."""
 
-    def blocks(self, source: Source) -> Blocks:  # noqa: D102
-        from stoker.data.json_lines import columns_of, read_lines, scan
+    def look(self, source: Source, pool: Pool) -> pa.Schema:  # noqa: ARG002, D102
+        from stoker.data.json_lines import scan
 
-        kinds = scan(source.places)
+        return scan(source.places)
+
+    def blocks(self, source: Source) -> Blocks:  # noqa: D102
+        from stoker.data.json_lines import columns_of, read_lines
+
         for path, lines in read_lines(source.places):
-            columns = partial(columns_of, lines, kinds)
+            columns = partial(columns_of, lines, source.layout)
             yield partial(_encode, columns, path, source.key_feature, "unset")
 
     def estimate_rows(self, source: Source) -> int | None:  # noqa: D102

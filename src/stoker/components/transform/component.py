@@ -78,6 +78,7 @@ class Transform(dsl.UserCodeComponent):
         "stoker.transform.examples_statistics",
     )
     USES_TENSORFLOW: ClassVar = True
+    WORKS_ON_SHARDS: ClassVar = True
     PACKAGES: ClassVar = ("tensorflow_transform",)
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.transform.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.transform.component.Transform"

@@ -6,8 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
@@ -18,14 +17,18 @@ from stoker.any_python.launcher_link import report_doing
 from stoker.any_python.layout import only_file
 from stoker.any_python.lines import say
 from stoker.any_python.modules import load_dotted, load_function
+from stoker.any_python.progress import follow
 from stoker.artifacts import Artifact, ArtifactMap, Examples, get_split_uris
+from stoker.data.columns import find_num_rows
+from stoker.data.sharding import Shard, plan_shards
+from stoker.dsl.pool import Pool
 from stoker.dsl.proto.transform_pb2 import SplitsConfig
 from stoker.statistics.data_schema import read_schema
 from stoker.storage.digests import describe
-from stoker.transform.example_batches import read_share, write_share
+from stoker.storage.files import remove_drafts
+from stoker.transform.example_batches import list_files, read_shard, write_shard
 from stoker.transform.job import AnalyzedSplit, TransformJob
 from stoker.transform.placement import choose_placement
-from stoker.transform.pool import Pool
 
 if TYPE_CHECKING:
     from stoker.transform.tracing import Traced
@@ -46,18 +49,20 @@ class Executor(dsl.BaseBeamExecutor):
         beam_args = self._context.beam_pipeline_args
         job = _make_job(input_dict, output_dict, exec_properties, tmp_dir=self._get_tmp_dir())
         choice = choose_placement(beam_args, job.num_bytes)
-        with Pool(choice.num_workers) as pool:
+        shards = _plan(job)
+        num_shards = max(map(len, shards.values()), default=0)
+        with self._context.open_pool(num_shards, choice.num_workers) as pool:
             report_doing("tracing preprocessing_fn")
             traced = _trace(job)
             choice = choose_placement(beam_args, job.num_bytes, beam_only=beam_only(traced))
-            say(f"Transform {replace(choice, num_workers=pool.size)}.")
+            say(f"Transform {choice.explain(pool.where)}.")
             if choice.on_beam:
                 from stoker.transform.beam import run_on_beam
 
                 report_doing("running on Apache Beam")
                 run_on_beam(job, beam_args)
             else:
-                _run_here(job, traced, pool)
+                _run(job, traced, shards, pool)
         report_doing("counting a sample for statistics")
         write_all_statistics(job)
 
@@ -80,33 +85,47 @@ def _trace(job: TransformJob) -> "Traced":
         raise
 
 
-def _run_here(job: TransformJob, traced: "Traced", pool: Pool) -> None:
+def _plan(job: TransformJob) -> dict[str, list[Shard]]:
+    """The shards of each dataset that is analyzed, by its key, and of each split, by its name."""
+    folders = {source.key: [source.folder] for source in job.analyzed}
+    folders |= {split: [*many] for split, many in job.transformed.items()}
+    return {name: plan_shards(list_files(many), cut=True) for name, many in folders.items()}
+
+
+def _run(
+    job: TransformJob, traced: "Traced", shards: Mapping[str, list[Shard]], pool: Pool
+) -> None:
     from stoker.transform.local_engine import analyze, transform
     from stoker.transform.passes import Dataset
 
+    read = partial(read_shard, job.schema)
     datasets = [
-        Dataset(
-            key=source.key,
-            read=partial(read_share, [source.folder], job.schema, doing="analyzing"),
-        )
+        Dataset(key=source.key, shards=[partial(read, one) for one in shards[source.key]])
         for source in job.analyzed
     ]
-    analyze(
-        traced,
-        datasets,
-        job.transform_graph_dir,
-        pool=pool,
-        cache_in=job.cache_in,
-        cache_out=job.cache_out,
-    )
-    for split, folder in job.examples_dirs.items():
-        transform(
+    with follow("analyzing", total=_count_rows(shards, [source.key for source in job.analyzed])):
+        analyze(
+            traced,
+            datasets,
             job.transform_graph_dir,
-            partial(read_share, job.transformed[split], job.schema, doing=f"transforming {split}"),
-            partial(write_share, folder),
-            schema=job.schema,
             pool=pool,
+            cache_in=job.cache_in,
+            cache_out=job.cache_out,
         )
+    for split, folder in job.examples_dirs.items():
+        planned = shards[split]
+        works = [
+            (partial(read, one), partial(write_shard, folder, number, len(planned)))
+            for number, one in enumerate(planned)
+        ]
+        with follow(f"transforming {split}", total=_count_rows(shards, [split])):
+            transform(job.transform_graph_dir, works, schema=job.schema, pool=pool)
+        remove_drafts(os.path.dirname(folder))  # of processes that were lost
+
+
+def _count_rows(shards: Mapping[str, list[Shard]], names: Iterable[str]) -> int | None:
+    every = (one for name in names for one in shards[name] if not one.part)
+    return find_num_rows([path for one in every for path in one.files])
 
 
 def _make_job(

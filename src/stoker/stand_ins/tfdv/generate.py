@@ -26,7 +26,7 @@ from stoker.errors import BadData
 from stoker.stand_ins.tfdv.files import write_stats_tfrecord
 from stoker.stand_ins.tfdv.slicing import find_slicers
 from stoker.stand_ins.tfdv.stats_options import StatsOptions
-from stoker.statistics.compute import compute_statistics
+from stoker.statistics.compute import Counts
 from stoker.statistics.messages import Statistics
 
 if TYPE_CHECKING:
@@ -197,16 +197,23 @@ def _as_lists(column: pa.Array) -> pa.Array:
 
 def count(batches: Iterable[pa.RecordBatch], options: StatsOptions) -> Statistics:
     """The statistics of batches, as the options say."""
+    return count_shard(batches, options).describe()
+
+
+def count_shard(
+    batches: Iterable[pa.RecordBatch], options: StatsOptions, number: int = 0
+) -> Counts:
+    """What is counted of the shard of this number, to be merged with that of others."""
     if options.sample_rate is not None:
-        batches = _sample(batches, options.sample_rate)
-    return compute_statistics(
-        batches, options.schema, options.for_counting(), find_slicers(options)
-    )
+        batches = _sample(batches, options.sample_rate, number)
+    return Counts.of(batches, options.schema, options.for_counting(), find_slicers(options))
 
 
-def _sample(batches: Iterable[pa.RecordBatch], rate: float) -> Iterator[pa.RecordBatch]:
+def _sample(
+    batches: Iterable[pa.RecordBatch], rate: float, number: int
+) -> Iterator[pa.RecordBatch]:
     """Each row with this probability; the same rows every time."""
-    dice = np.random.default_rng(_SAMPLE_SEED)
+    dice = np.random.default_rng([_SAMPLE_SEED, number] if number else _SAMPLE_SEED)
     for batch in batches:
         yield batch.filter(pa.array(dice.random(batch.num_rows) < rate))
 
