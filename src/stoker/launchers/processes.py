@@ -319,8 +319,8 @@ class _Worker:
             err_read: lambda data: self._show(self._masks[True].feed(data), error=True),
         }
         self._log = StepLog(log_file, watcher)
-        doing = "importing TensorFlow" if server.needs.tensorflow else "starting a process"
-        self._watcher.event({"kind": "progress", "doing": doing})
+        if server.needs.tensorflow:
+            self._watcher.event({"kind": "progress", "doing": "importing TensorFlow"})
         try:
             server.send(request, [theirs.fileno(), exit_write, out_write, err_write])
         finally:

@@ -28,6 +28,7 @@ from stoker.launchers import Launcher, SideBySideLauncher
 from stoker.runner.console import Console
 from stoker.runner.endings import make_stop
 from stoker.runner.steps import Work
+from stoker.runner.timeline import WAITING
 from stoker.task import Outcome, Task
 
 _USUAL_BYTES = 2 << 30
@@ -178,6 +179,8 @@ def finish(work: Work, launcher: Launcher, console: Console) -> None:
     """Do all the work of a step, and launch its tasks from here."""
     task = next(work, None)
     while task:
+        if console.timeline:
+            console.timeline.turn(task.node_id, WAITING)
         try:
             task = work.send(functools.partial(launcher.launch, task, console))
         except StopIteration:
@@ -256,6 +259,8 @@ class _SideBySide:
             del self._running[node]
             self._note_failure(node, error)
         else:
+            if self._console.timeline:
+                self._console.timeline.turn(node.id, WAITING)
             launch, watcher = self._launcher.launch, self._watchers[node]
             self._running[node] = self._pool.submit(launch, task, watcher)
 

@@ -23,6 +23,8 @@ _KINDS = {
     "publishing": "sync",
 }
 """By the first word of what a step does. All else is its work."""
+WAITING = "starting a process"
+"""What a step does between its launch and the first word of its worker."""
 _COLUMNS = ("inputs", "waiting", "work", "check", "sync")
 _LEAST_SECONDS = 0.005
 
