@@ -36,6 +36,17 @@ def test_a_plain_reader_of_gzip_files_is_told_how_to_read_them():
     assert "compression_type='GZIP'" in input_hint(error)
 
 
+@pytest.mark.tf
+@pytest.mark.parametrize("name", ["class", "has balcony?", "Größe"])
+def test_an_input_whose_name_no_saved_model_can_have_is_told_so(tmp_path, name):
+    tf_keras = pytest.importorskip("tf_keras")
+    inputs = {name: tf_keras.Input(shape=(1,), name=name)}
+    model = tf_keras.Model(inputs, tf_keras.layers.Dense(1)(inputs[name]))
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
+        model.save(tmp_path / "model", save_format="tf")
+    assert "name='has_balcony'" in input_hint(raised.value)
+
+
 def test_a_layer_that_is_given_a_sparse_tensor_is_told_how_to_fill_it():
     error = TypeError("Failed to convert elements of SparseTensor(indices=…) to Tensor.")
     assert "tf.sparse.to_dense" in input_hint(error)

@@ -50,8 +50,8 @@ def notebook(*cells):
         ("from tfx import v1 as tfx\n\ntfx.components.ExampleDiff(x=1)", 3, "previous_statistics"),
         ("import tfx.components\ntfx.components.ExampleDiff()", 2, "previous_statistics"),
         ("import tensorflow_data_validation as tfdv\ntfdv.DetectFeatureSkew", 2, "skew_comparator"),
-        ("import kfp", 1, "LocalDagRunner"),
-        ("from airflow import models", 1, "LocalDagRunner"),
+        ("import kfp", 1, "stoker run FILE"),
+        ("from airflow import models", 1, "stoker run FILE"),
         ("from google.colab import drive", 1, "paths on this machine"),
         ("from tfx import components as c\nmake = c.ExampleDiff", 2, "previous_statistics"),
         (

@@ -102,6 +102,22 @@ def test_an_integer_beyond_64_bits_makes_a_column_of_bytes_and_is_named(csv_file
     ]
 
 
+@pytest.mark.parametrize("num_rows", [30, 3000])
+def test_a_word_among_numbers_makes_a_column_of_bytes_and_is_named(csv_file, num_rows):
+    numbers = "".join(f"{n},{n}x,{n % 2 or 'no'}\n" for n in range(num_rows))
+    path = csv_file(f"age,word,both\n{numbers},x,\nn/a,x,1\n")
+    assert rows(path)[0] == {"age": [b"0"], "word": [b"0x"], "both": [b"no"]}
+    assert warnings_about(path) == [
+        f"{path}, line {num_rows + 3}, column 'age': n/a is no number: "
+        "the column holds bytes, not numbers"
+    ]
+
+
+def test_a_row_of_numbers_in_place_of_the_header_is_told(csv_file):
+    with pytest.raises(BadData, match=r"'0' is there more than once\. Is the header missing\?"):
+        scan([csv_file("0,x,0\n1,y,2\n")])
+
+
 def test_a_type_that_changes_in_the_last_of_many_blocks_changes_all_rows(csv_file, monkeypatch):
     monkeypatch.setattr("stoker.data.csv._BLOCK_BYTES", 1000)
     found = rows(csv_file("a,b\n" + "1,2\n" * 5000 + "1.5,word\n"))

@@ -184,6 +184,14 @@ def test_a_pattern_that_matches_nothing(tmp_path):
         check(CsvExampleGen(str(tmp_path / "gone")))
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_cells_without_commas_between_them(tmp_path, mark):
+    (tmp_path / "rows.csv").write_text(f"age{mark}city\n1{mark}a\n")
+    (doubt,) = check(CsvExampleGen(str(tmp_path)))
+    assert doubt.startswith("CsvExampleGen: warning: ")
+    assert doubt.endswith(f"rows.csv has one column: {mark!r} is between its cells, not a comma.")
+
+
 def test_what_a_step_of_the_users_own_may_make_is_awaited(tmp_path):
     download = Download()
     gen = CsvExampleGen(str(tmp_path / "gone"))

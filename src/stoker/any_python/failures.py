@@ -22,6 +22,7 @@ CRASH = b"Fatal Python error: "
 """How the stack begins that a process leaves which a signal kills."""
 _THREAD = re.compile(r"^(?=(?:Current thread|Thread) 0x)", re.MULTILINE)
 _MISSING_NAME = re.compile(r"(?:KeyError: '|Feature: )([^' ]+)(?:'| \(data type)")
+_BAD_INPUT_NAMES = ("is not a valid parameter name", "non-unique argument names for SavedModel")
 _CRASH_FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
 HOW_TO_DEBUG = (
     "A step runs in a process of its own, without a terminal. To debug, run all steps in one: "
@@ -110,10 +111,15 @@ def input_hint(error: BaseException) -> str:
             "A label or a feature is text. Make numbers of it before the model sees it: "
             "tf.keras.layers.StringLookup(vocabulary=[…], num_oov_indices=0)(label)."
         )
+    if any(words in str(error) for words in _BAD_INPUT_NAMES):
+        return (
+            "A saved model's inputs have names as in Python: letters, digits and _, no word of its "
+            "own. Rename the column, or the input: tf.keras.Input(…, name='has_balcony')."
+        )
     if not isinstance(error, (TypeError, ValueError)) or "SparseTensor" not in str(error):
         return ""
     return (
-        "A feature that some examples lack is a SparseTensor. Fill it before the model sees it: "
+        "What some examples lack is a SparseTensor. Fill it before the model sees it: "
         "tf.sparse.to_dense(tf.sparse.reset_shape(column, [column.dense_shape[0], 1]))."
     )
 

@@ -23,7 +23,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from stoker.data.csv_header import NOT_UTF8, is_utf8, open_text, read_header
+from stoker.data.csv_header import (
+    NOT_UTF8,
+    is_utf8,
+    list_columns_of_most_numbers,
+    open_text,
+    read_header,
+)
 from stoker.data.encode import as_lists
 from stoker.data.input_files import UNREADABLE, open_any
 from stoker.errors import BadData
@@ -178,13 +184,14 @@ def columns_of(
     for (name, kind), column in zip(table.kinds.items(), cells.columns, strict=True):
         values = _values(column, kind)
         if overflows and kind == Kind.FLOAT and (cell := _find_infinite(column, values)):
-            overflows.say(name, partial(operator.eq, cell), "a 32-bit float: it is infinite")
+            why = "is beyond a 32-bit float: it is infinite"
+            overflows.say(name, partial(operator.eq, cell), why)
         columns.append(as_lists(values, empty_is_null=empty_is_null))
     return pa.RecordBatch.from_arrays(columns, list(table.kinds))
 
 
 class Overflows:
-    """Says which numbers of some files are too large, and where: one for each column."""
+    """Says which cells are not the numbers that they seem, and where: one for each column."""
 
     def __init__(
         self, files: Sequence[str], warn: Callable[[str, str], Any], dialect: CsvDialect = _USUAL
@@ -196,10 +203,16 @@ class Overflows:
         self._saying = threading.Lock()
 
     def look_at(self, table: CsvLayout) -> None:
-        """Say which columns are bytes for the sake of one integer."""
+        """Say which columns are bytes for the sake of one integer, or of a few words."""
         for name, kind in table.kinds.items():
             if kind == Kind.HUGE:
-                self.say(name, _is_huge, "64 bits: the column holds bytes, not numbers")
+                self.say(name, _is_huge, "is beyond 64 bits: the column holds bytes, not numbers")
+        texts = {name for name, kind in table.kinds.items() if kind == Kind.BYTES}
+        if texts:
+            delimiter = self._dialect.delimiter
+            found = list_columns_of_most_numbers(self._files[0], list(table.kinds), delimiter)
+            for name in filter(texts.__contains__, found):
+                self.say(name, _is_word, "is no number: the column holds bytes, not numbers")
 
     def say(self, column: str, is_meant: Callable[[str], bool], why: str) -> None:
         """Say where the first cell of a column is that is meant, unless one has been said."""
@@ -211,7 +224,7 @@ class Overflows:
             for line, cell in _read_column(path, column, self._dialect):
                 if is_meant(cell):
                     where = f"{path}, line {line}, column {column!r}"
-                    self._warn(column, f"{where}: {cell} is beyond {why}")
+                    self._warn(column, f"{where}: {cell} {why}")
                     return
 
 
@@ -220,6 +233,10 @@ def _find_infinite(cells: pa.Array, values: pa.Array) -> str | None:
     large = cells.filter(pc.is_inf(values))
     numbers = large.filter(pc.match_substring_regex(large, "[0-9]"))
     return numbers[0].as_py() if len(numbers) else None
+
+
+def _is_word(cell: str) -> bool:
+    return bool(cell.strip()) and _kind_of_cell(cell.encode()) == Kind.BYTES
 
 
 def _is_huge(cell: str) -> bool:

@@ -12,6 +12,9 @@ from stoker.errors import BadData
 
 NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
 _ROWS_TO_LOOK_AT = 20
+_ROWS_TO_COUNT = 1000
+_MOST = 0.9
+_OTHER_DELIMITERS = ";\t|"
 
 
 def read_header(path: str, delimiter: str = ",") -> list[str]:
@@ -23,8 +26,28 @@ def read_header(path: str, delimiter: str = ",") -> list[str]:
         raise BadData(f"{path}, line 1: {NOT_UTF8}")
     (name, times), *_ = collections.Counter(names).most_common(1)
     if times > 1:
-        raise BadData(f"{path}, line 1: the column {name!r} is there more than once. Rename one.")
+        hint = "Is the header missing?" if _is_number(name) else "Rename one."
+        raise BadData(f"{path}, line 1: the column {name!r} is there more than once. {hint}")
     return names
+
+
+def find_other_delimiter(path: str) -> str | None:
+    """What seems to stand between the cells of a file in which no comma does."""
+    names = read_header(path)
+    if len(names) > 1:
+        return None
+    return next((mark for mark in _OTHER_DELIMITERS if mark in names[0]), None)
+
+
+def list_columns_of_most_numbers(path: str, names: list[str], delimiter: str) -> list[str]:
+    """The columns whose first cells are numbers, but for a few or none; empty cells are neither."""
+    numbers: collections.Counter[str] = collections.Counter()
+    words: collections.Counter[str] = collections.Counter()
+    for row in _read_rows(path, delimiter, _ROWS_TO_COUNT)[1:]:
+        for name, cell in zip(names, row, strict=False):
+            if cell.strip():
+                (numbers if _is_number(cell) else words)[name] += 1
+    return [name for name in names if numbers[name] > _MOST * (numbers[name] + words[name])]
 
 
 def find_words(path: str) -> dict[str, str]:

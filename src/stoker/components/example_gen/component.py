@@ -246,6 +246,17 @@ class CsvExampleGen(_FormatExampleGen):
     PRELOAD: ClassVar = (_EXECUTORS, "stoker.data.csv")
     PATTERNS: ClassVar = ("*.csv",)
 
+    def find_problems(self, parameters: dict[str, Any]) -> Iterator[dsl.Problem]:
+        """What is so for all files, and that something else than commas is between the cells."""
+        from stoker.data.csv_header import find_other_delimiter
+
+        yield from super().find_problems(parameters)
+        with contextlib.suppress(BadData, ValueError):
+            for file in self.external_files(parameters)[:1]:
+                if not is_remote(file) and (mark := find_other_delimiter(file)):
+                    text = f"{file} has one column: {mark!r} is between its cells, not a comma."
+                    yield dsl.Problem(text=text, is_certain=False)
+
     def find_features(self, parameters: dict[str, Any]) -> dict[str, str] | None:
         """The names in the header, with what the first rows show of text."""
         from stoker.data.csv_header import find_words
