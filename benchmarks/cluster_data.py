@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ NUM_NODES = 3
 NUM_PROCESSES = NUM_NODES - 1
 """One processor of the cluster is the step's own, which waits for the others."""
 _LOOK_SECONDS = 0.5
+_IDLE_SECONDS = 10.0
 
 
 def main() -> None:
@@ -90,10 +91,11 @@ def measure_files(folder: Path, given: Any, launcher: Callable[[], OnRay]) -> No
 def measure(what: str, root: Path, steps: list[Any], launcher: OnRay | None) -> measuring.Times:
     runner = LocalDagRunner(launcher) if launcher else LocalDagRunner()
     pipeline = Pipeline("cluster", str(root), components=steps)
-    with watch_memory() as seen:
-        began, cpu = time.monotonic(), tree_cpu()
+    with watch() as watched:
+        began = time.monotonic()
         runner.run(pipeline)
-        times = {"wall": time.monotonic() - began, "cpu": tree_cpu() - cpu}
+        wall = time.monotonic() - began
+    times, seen = {"wall": wall, "cpu": watched.cpu()}, watched.memory
     quarters = [
         f"{max(seen[len(seen) * n // 4 : len(seen) * (n + 1) // 4 + 1]) / 1e6:,.0f}"
         for n in range(4)
@@ -126,9 +128,9 @@ def start_cluster() -> Iterator[str]:
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     for _ in range(NUM_NODES):
         cluster.add_node(num_cpus=1)
-    used, began = tree_cpu(), time.monotonic()
-    time.sleep(10)
-    share = (tree_cpu() - used) / (time.monotonic() - began)
+    with watch() as watched:
+        time.sleep(_IDLE_SECONDS)
+    share = watched.cpu() / _IDLE_SECONDS
     print(f"a cluster that has nothing to do uses {share:.2f} processors", flush=True)
     try:
         yield str(cluster.address)
@@ -136,35 +138,53 @@ def start_cluster() -> Iterator[str]:
         cluster.shutdown()
 
 
-def tree_cpu() -> float:
-    """The seconds of this process and all below it, those that have ended included."""
-    total = 0
-    for pid in measuring.tree_of(os.getpid()):
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        total += sum(map(int, fields[11:15]))
-    return total / os.sysconf("SC_CLK_TCK")
+class Watched:
+    """What this process and all below it use, looked at again and again.
+
+    Ray's processes end with their job, and those above them do not count what they have used.
+    """
+
+    def __init__(self) -> None:
+        self.memory: list[int] = [0]
+        self._first = self._look()
+        self._last = dict(self._first)
+
+    def look(self) -> None:
+        self._last |= self._look()
+        self.memory.append(sum(map(measuring.memory_of, measuring.tree_of(os.getpid()))))
+
+    def cpu(self) -> float:
+        """The seconds since the first look."""
+        ticks = sum(used - self._first.get(pid, 0) for pid, used in self._last.items())
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def _look() -> dict[int, int]:
+        found = {}
+        for pid in measuring.tree_of(os.getpid()):
+            with suppress(OSError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                found[pid] = int(fields[11]) + int(fields[12])
+        return found
 
 
 @contextmanager
-def watch_memory() -> Iterator[list[int]]:
-    """The memory of this process and all below it, again and again."""
-    seen: list[int] = [0]
-    ended = threading.Event()
+def watch() -> Iterator[Watched]:
+    """Look every half second, and when all is done."""
+    watched, ended = Watched(), threading.Event()
 
     def look() -> None:
         while not ended.wait(_LOOK_SECONDS):
-            seen.append(sum(map(measuring.memory_of, measuring.tree_of(os.getpid()))))
+            watched.look()
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
     try:
-        yield seen
+        yield watched
     finally:
         ended.set()
         watcher.join()
+        watched.look()
 
 
 if __name__ == "__main__":
