@@ -7,7 +7,7 @@ UNIT := -m "not tf and not envs and not slow"
 # From constraints-hashed.txt, what is named in the file before it.
 PICK := awk 'NR == FNR {wanted[$$1]; next} /^[^ ]/ {on = $$1 in wanted} on'
 
-.PHONY: bytecode demo test test-envs check docs bench soak soak-cut proto hashes clean
+.PHONY: bytecode demo test test-envs check docs bench bench-smoke soak soak-cut proto hashes clean
 
 demo: $(INSTALLED)  ## train the penguin model and say where everything is
 	$(BIN)/python examples/penguin/pipeline.py
@@ -47,6 +47,9 @@ bench: $(INSTALLED)  ## every figure in the docs
 	$(BIN)/python benchmarks/resume.py
 	$(BIN)/python benchmarks/ui.py
 	$(BIN)/python benchmarks/bucket.py
+
+bench-smoke: bytecode  ## whether anything has become slower: a few ratios beside benchmarks/smoke.json, in minutes
+	cd benchmarks && $(CURDIR)/$(BIN)/python smoke.py
 
 soak: bytecode  ## 1,000 kills of whole pipelines, 500 sequences of edits; goes on where it stopped
 	cd tests/soak && $(CURDIR)/$(BIN)/python -m kill_matrix --kills 1000 --seed 15 --folder $(SOAK)

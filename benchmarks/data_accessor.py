@@ -59,7 +59,7 @@ def main(folder: str, rows: int, *only: str) -> None:
         if only and name not in only:
             continue
         for batch_size in BATCH_SIZES:
-            for loop in (_read, _read_in_python):
+            for loop in (read_in_graph, _read_in_python):
                 _compare(name, files, schema, batch_size, loop)
         _compare_first_epochs(name, files, schema, rows)
     wall, cpu = clock.since()
@@ -72,7 +72,7 @@ def _tables(folder: str, rows: int) -> dict[str, tuple[str, schema_pb2.Schema]]:
         "numbers": _write(f"{folder}/numbers/Split-train", rows, ()),
         "with words": _write(f"{folder}/with-words/Split-train", rows, WORDS),
     }
-    files, sparse = _write_raw(f"{folder}/raw", rows)
+    files, sparse = write_raw(f"{folder}/raw", rows)
     ragged = schema_pb2.Schema(represent_variable_length_as_ragged=True)
     ragged.MergeFrom(sparse)
     tables |= {"raw sparse": (files, sparse), "raw ragged": (files, ragged)}
@@ -91,7 +91,11 @@ def _compare(
     name: str, files: str, schema: schema_pb2.Schema, batch_size: int, loop: Callable[..., None]
 ) -> None:
     options = TensorFlowDatasetOptions(batch_size=batch_size)
-    readers: dict[str, Reader] = {"tfxio": _tfxio, "plain": _plain, "ours": tf_dataset_factory}
+    readers: dict[str, Reader] = {
+        "tfxio": read_with_tfxio,
+        "plain": _plain,
+        "ours": tf_dataset_factory,
+    }
     iterators = {key: iter(read(files, options, schema)) for key, read in readers.items()}
     for iterator in iterators.values():
         loop(iterator, tf.constant(50))
@@ -99,7 +103,7 @@ def _compare(
     turns: dict[str, list[tuple[float, float]]] = {key: [] for key in readers}
     for _ in range(TURNS):
         for key, iterator in iterators.items():
-            turns[key].append(_rates(iterator, batch_size, loop))
+            turns[key].append(rates(iterator, batch_size, loop))
     walls, cpus = (
         {key: statistics.median(turn[which] for turn in own) for key, own in turns.items()}
         for which in (0, 1)
@@ -108,7 +112,7 @@ def _compare(
         f"{key} {walls[key] / 1e3:,.0f}k/s ({cpus[key] / 1e3:,.0f}k)" for key in walls
     )
     print(
-        f"{name:10} {batch_size:>5} {'graph' if loop is _read else 'python'}: {shown}; "
+        f"{name:10} {batch_size:>5} {'graph' if loop is read_in_graph else 'python'}: {shown}; "
         f"{walls['ours'] / walls['tfxio']:.1f} times tfxio, "
         f"{cpus['ours'] / cpus['tfxio']:.1f} by CPU seconds; "
         f"{walls['ours'] / walls['plain']:.1f} times plain, "
@@ -117,7 +121,7 @@ def _compare(
     )
 
 
-def _rates(iterator: Any, batch_size: int, loop: Callable[..., None]) -> tuple[float, float]:
+def rates(iterator: Any, batch_size: int, loop: Callable[..., None]) -> tuple[float, float]:
     """Examples per second, and per CPU second."""
     cpu, start, num_rows = time.process_time(), time.perf_counter(), 0
     while time.perf_counter() - start < SECONDS:
@@ -156,7 +160,7 @@ def _first_epoch(read: Reader, files: str, options: Any, schema: schema_pb2.Sche
 
 
 @tf.function  # type: ignore[untyped-decorator]
-def _read(iterator: Iterator[Any], num_batches: tf.Tensor) -> None:
+def read_in_graph(iterator: Iterator[Any], num_batches: tf.Tensor) -> None:
     for _ in tf.range(num_batches):
         next(iterator)
 
@@ -166,7 +170,7 @@ def _read_in_python(iterator: Iterator[Any], num_batches: tf.Tensor) -> None:
         next(iterator)
 
 
-def _tfxio(files: str, options: Any, schema: schema_pb2.Schema) -> tf.data.Dataset:
+def read_with_tfxio(files: str, options: Any, schema: schema_pb2.Schema) -> tf.data.Dataset:
     return TFExampleRecord(files, schema=schema).TensorFlowDataset(options)
 
 
@@ -186,7 +190,7 @@ def _plain(files: str, options: Any, schema: schema_pb2.Schema) -> tf.data.Datas
     return dataset.batch(options.batch_size).apply(parse).prefetch(tf.data.AUTOTUNE)
 
 
-def _write_raw(folder: str, rows: int) -> tuple[str, schema_pb2.Schema]:
+def write_raw(folder: str, rows: int) -> tuple[str, schema_pb2.Schema]:
     """A CSV file with missing cells, and the examples that CsvExampleGen makes of it."""
     random = np.random.default_rng(0)
     columns = _columns(random, rows, RAW_WORDS)

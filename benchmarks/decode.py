@@ -82,8 +82,8 @@ def main() -> None:
     for name, make in SHAPES.items():
         if args.only and args.only not in name:
             continue
-        records, schema, num_values = _make_records(make, args.values)
-        ours, theirs, both = _measure(records, schema, args.rounds)
+        records, schema, num_values = make_records(make, args.values)
+        ours, theirs, both = measure(records, schema, args.rounds)
         print(
             f"{name:28} {num_values / 1e6:4.1f} M values   ours {ours:6.3f} s   "
             f"tfx-bsl {theirs:6.3f} s of CPU   ratio {ours / theirs:4.2f}   "
@@ -92,7 +92,7 @@ def main() -> None:
         )
 
 
-def _make_records(
+def make_records(
     make: Callable[[random.Random], Row], num_values: int
 ) -> tuple[list[bytes], schema_pb2.Schema, int]:
     rng = random.Random(1)
@@ -113,7 +113,7 @@ def _make_records(
     return records, schema, found
 
 
-def _measure(records: list[bytes], schema: schema_pb2.Schema, rounds: int) -> list[float]:
+def measure(records: list[bytes], schema: schema_pb2.Schema, rounds: int) -> list[float]:
     """The best of ours alone, of tfx-bsl's, and of the one that is chosen."""
     decoder = example_coder.ExamplesToRecordBatchDecoder(schema.SerializeToString())
     decoders: tuple[Callable[[list[bytes]], pa.RecordBatch], ...] = (

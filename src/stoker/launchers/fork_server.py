@@ -21,6 +21,7 @@ import warnings
 from typing import Any, NoReturn
 
 from stoker.any_python.forking import (
+    defer_stop,
     get_saved_step,
     has_run_an_op,
     is_stop_wanted,
@@ -150,15 +151,16 @@ def _work(request: Request) -> NoReturn:
     link = LauncherLink(request)
     set_sink(link.report)
     task = Task.from_json(request.task)
-    try:
-        with raise_on_sigterm():
+    with raise_on_sigterm():
+        try:
             outcome = execute(task)
-    except KeyboardInterrupt:
-        outcome = Outcome(canceled=True, saved_step=get_saved_step())
-    if is_stop_wanted():  # the user's code may have caught it
-        outcome = Outcome(canceled=True, saved_step=get_saved_step())
-    link.report(_describe_usage())
-    link.answer(outcome.to_json())
+        except KeyboardInterrupt:
+            outcome = Outcome(canceled=True, saved_step=get_saved_step())
+        with defer_stop():  # told to stop again, it still says how far it is
+            if is_stop_wanted():  # the user's code may have caught it
+                outcome = Outcome(canceled=True, saved_step=get_saved_step())
+            link.report(_describe_usage())
+            link.answer(outcome.to_json())
     if task.member and not outcome.canceled:
         # Others of its group may still need this process. The runner ends them together.
         threading.Event().wait()
