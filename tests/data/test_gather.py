@@ -12,7 +12,6 @@ from stoker.data import column_file, packed_rows
 from stoker.data.column_file import columns_path
 from stoker.data.columns import read_columns
 from stoker.data.gather import RowReader
-from stoker.dsl.proto.example_pb2 import BytesList
 from stoker.errors import BadData
 
 FAR = struct.pack("<q", 1 << 40)
@@ -47,8 +46,7 @@ def read(reader, rows, name):
     cells = reader.read(np.array(rows), [name])[name]
     values = cells.values
     if cells.words is not None:
-        words = BytesList.FromString(b"".join(cells.words.to_pylist())).value
-        values = np.array([*words, b""], object).take(values)
+        values = np.array(cells.words.to_pylist() or [b""], object).take(values)
     ends = np.cumsum(np.broadcast_to(cells.lengths, len(rows)), dtype=int)
     return [part.tolist() for part in np.split(values, ends)[:-1]]
 

@@ -110,18 +110,9 @@ def _body(column: pa.Array) -> tuple[_Kind, pa.LargeBinaryArray]:
         return "int64", _regroup(varints(_numpy(values, np.uint64)), ends)
     if pa.types.is_float32(values.type):
         return "float", _regroup(_fixed32(_numpy(values, np.float32)), ends)
-    return "bytes", _regroup(bytes_fields(values.cast(_BINARY)), ends)
-
-
-def bytes_fields(words: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
-    """Each word as a field of a serialized BytesList, which is its fields one after another."""
-    return _join(_before(words, functools.partial(field_header, _FIELD_1)), words)
-
-
-def example_header(name: str, size: int) -> bytes:
-    """What comes before the `size` bytes of the BytesList of an Example's only feature."""
-    entry = _entry_header(name.encode(), "bytes", size)
-    return field_header(_FIELD_1, len(entry) + size) + entry
+    words = values.cast(_BINARY)
+    fields = _join(_before(words, functools.partial(field_header, _FIELD_1)), words)
+    return "bytes", _regroup(fields, ends)
 
 
 def _entry_header(name: bytes, kind: _Kind, size: int) -> bytes:

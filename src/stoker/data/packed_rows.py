@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stoker.data.encode import as_array, bytes_fields, contents, offsets_of
+from stoker.data.encode import as_array
 from stoker.errors import BadData
 
 _MAX_WORDS = 1 << 14
@@ -24,8 +24,6 @@ _MOST_BYTES_OF_COLUMN = 64
 """What a column's values take in a row at most, else they stay where they are."""
 _LONG_WORD = 64
 """How many bytes the words of a column may have on average to be copied."""
-_MOST_BYTES_OF_HEADER = 6
-"""What comes before a word in a message: a tag and its length."""
 _MOST_BYTES = 1 << 32
 _ROOM_TO_LEAVE = 1 << 30
 """Bytes that stay free on the disk of the scratch files."""
@@ -47,7 +45,7 @@ class Cells:
     lengths: np.ndarray | int
     """How many values each row has; one number if all have the same."""
     words: pa.LargeBinaryArray | None = None
-    """If given, `values` are numbers of these words, each a field of a serialized BytesList."""
+    """If given, `values` are numbers of these words."""
 
 
 class PackedRows:
@@ -166,7 +164,6 @@ class Words:
     """The values of a column of bytes: its distinct ones, or all of them one after another."""
 
     words: pa.LargeBinaryArray
-    """Each as a field of a serialized BytesList."""
     codes: np.ndarray | None
     """Which one each value is; None if every value is a word of its own."""
 
@@ -190,7 +187,7 @@ def _find_few_words(name: str, arrays: Sequence[pa.Array]) -> Words | None:
         indices = np.frombuffer(coded.indices.buffers()[1] or b"", np.int32, len(coded))
         codes[done : done + len(coded)] = np.array(found, codes.dtype).take(indices)
         done += len(coded)
-    return Words(bytes_fields(as_array(list(numbers))), codes)
+    return Words(as_array(list(numbers)), codes)
 
 
 def _copy_words(name: str, arrays: Sequence[pa.Array]) -> Words | None:
@@ -198,19 +195,21 @@ def _copy_words(name: str, arrays: Sequence[pa.Array]) -> Words | None:
     num_values, num_bytes = sum(map(len, pieces)), sum(map(_num_bytes, pieces))
     if num_bytes > num_values * _LONG_WORD or num_values > np.iinfo(_CODE).max:
         return None
-    most_bytes = num_bytes + num_values * _MOST_BYTES_OF_HEADER
-    data, offsets = scratch(most_bytes, np.dtype(np.uint8)), scratch(num_values + 1, _OFFSET)
+    data, offsets = scratch(num_bytes, np.dtype(np.uint8)), scratch(num_values + 1, _OFFSET)
     if data is None or offsets is None:
         return None
     done = used = 0
     for piece in pieces:
-        fields = bytes_fields(_checked(name, piece))
-        ends, found = offsets_of(fields), contents(fields)
-        if used + len(found) > most_bytes:
+        values = _checked(name, piece)
+        ends, buffer = _offsets(values), values.buffers()[2]
+        ends -= (start := int(ends[0]))
+        if used + ends[-1] > num_bytes:
             raise changed(name)
-        data[used : used + len(found)] = np.frombuffer(found, np.uint8)
-        offsets[done : done + len(ends)] = ends - ends[0] + used
-        done, used = done + len(fields), used + len(found)
+        if buffer:
+            found = np.frombuffer(buffer, np.uint8)[start : start + ends[-1]]
+            data[used : used + ends[-1]] = found
+        offsets[done : done + len(ends)] = ends + used
+        done, used = done + len(values), used + int(ends[-1])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return Words(pa.Array.from_buffers(pa.large_binary(), num_values, buffers), None)
 

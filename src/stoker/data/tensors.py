@@ -3,36 +3,40 @@
 
 place in the stream of rows ─▶ a block: thousands of rows, gathered at once ─▶ its batches
 
-Python is called once per block, so that a batch costs no more than TensorFlow's own work: a few
-ops that cut it out of the block. A block depends on its place alone: blocks are made in parallel,
-and an iterator can be saved and restored.
+Python is called once per block, so that a batch costs no more than TensorFlow's own work. A block
+depends on its place alone: blocks are made in parallel, and an iterator can be saved and restored.
 """
 
 import functools
 import itertools
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import tensorflow as tf
-from tensorflow.python.data.ops import map_op
 from tensorflow.python.ops import parsing_config
 
-from stoker.data.block_parts import BlockRows, Dense, Kind, Ragged, Sparse
-from stoker.data.block_words import BlockWords, parse_words
 from stoker.data.column_file import type_of
+from stoker.data.encode import as_integers, each, ends_of
 from stoker.data.gather import RowReader
-from stoker.data.parsing import Parsing
+from stoker.data.packed_rows import Cells
+from stoker.data.parsing import Parsing, Tensors
 from stoker.data.pending_calls import PendingCalls
 from stoker.data.row_order import Passes, RowOrder
+from stoker.data.tensor_messages import serialize_strings
 
 _KINDS = (tf.io.FixedLenFeature, tf.io.VarLenFeature, tf.io.SparseFeature, tf.io.RaggedFeature)
 _DTYPES = {pa.int64(): tf.int64, pa.float32(): tf.float32, pa.large_binary(): tf.string}
-_ROWS_AT_ONCE = 1 << 14
+_ROWS_AT_ONCE = 1 << 15
 _BYTES_AT_ONCE = 1 << 25
 """What a block holds at most, unless one batch is more: rows may be whole images."""
+_MOST_SERIALIZED = 1 << 30
+"""How many bytes of words are handed over as one message, of which none may have 2 GB."""
+
+_EMPTY, _NOTHING = np.array(b"", object), np.empty(0, object)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,70 +97,65 @@ def parse_batches(
     places = batches.places()
     if passes and batches.stop:
         places = _shift_by_passes(places, passes, batches.stop)
-    dataset = places.map(blocks.read, num_parallel_calls).flat_map(blocks.cut)
-    if batches.stop is None:
-        endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
-        dataset = dataset.apply(endless)
+    dataset = places.map(blocks.parse, num_parallel_calls).unbatch()
+    if blocks.by_batch:
+        tensors, _ = dataset.element_spec
+        dataset = _with_spec((tensors, blocks.sparse), dataset).map(blocks.finish)
     return _with_spec(
         parsing.element_spec(batches.batch_size if batches.drop_remainder else None), dataset
     )
 
 
 class _Blocks:
-    """Blocks of rows: gathered by Python, then cut into batches by TensorFlow."""
+    """Blocks of rows: gathered by Python, then made tensors by TensorFlow."""
 
     def __init__(self, reader: RowReader, order: RowOrder, parsing: Parsing) -> None:
         self._reader, self._order, self._parsing = reader, order, parsing
-        self._kinds = _kinds_of(parsing.features)
-        self._columns = [key for kind in self._kinds for key in kind.keys]
+        self._columns = _columns_of(parsing.features)
+        self.sparse = {one.key: one.spec for one in self._columns if isinstance(one, _Sparse)}
+        # Features of several columns are joined by TensorFlow itself: sparse ones batch by batch,
+        # ragged ones, and so usually all, for a whole block.
+        self._features: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+        for key, feature in parsing.features.items():
+            is_sparse = isinstance(feature, tf.io.VarLenFeature | tf.io.SparseFeature)
+            self._features[is_sparse][key] = feature
+        features = parsing.features.values()
+        self.by_batch = any(isinstance(feature, tf.io.SparseFeature) for feature in features)
 
-    def read(self, place: Any, num_batches: Any, batch_rows: Any) -> Any:
-        """The block at a place: for each kind of tensors its parts, and the words."""
+    def parse(self, place: Any, num_batches: Any, batch_rows: Any) -> Any:
+        """The batches of the block at a place; if it has to be, `finish` makes them whole."""
         size = [place, num_batches, batch_rows]
-        specs = [part.spec for kind in self._kinds for part in kind.parts]
-        dtypes = [*(spec.dtype for spec in specs), tf.string, tf.string]
-        *arrays, serialized, objects = tf.numpy_function(self._read, size, dtypes, stateful=False)
-        for array, spec in zip(arrays, specs, strict=True):
-            array.set_shape(spec.shape)
-        return tuple(arrays), parse_words(serialized, objects)
+        dtypes = [dtype for column in self._columns for dtype in column.dtypes]
+        arrays = iter(tf.numpy_function(self._read, size, dtypes, stateful=False))
+        tensors = {}
+        for column in self._columns:
+            own = list(itertools.islice(arrays, len(column.dtypes)))
+            tensors[column.key] = column.batch(own, num_batches, batch_rows)
+        sparse = {key: tensors.pop(key) for key in self.sparse}
+        joined = _join(self._features[False], tensors)
+        return (joined, sparse) if self.by_batch else self._parsing.arrange({**joined, **sparse})
 
-    def cut(self, arrays: tuple[Any, ...], words: Any) -> tf.data.Dataset:
-        """The batches of a block."""
-        parts = [part for kind in self._kinds for part in kind.parts]
-        whole = dict(enumerate(arrays))
-        own = {at: whole.pop(at) for at, part in enumerate(parts) if part.is_by_batch}
-
-        def finish(own: dict[int, Any]) -> Any:
-            every = {**whole, **own}
-            given = (every[at] for at in range(len(parts)))
-            tensors: dict[str, Any] = {}
-            for kind in self._kinds:
-                tensors |= kind.tensors(list(itertools.islice(given, len(kind.parts))), words)
-            # Features of several columns are joined by TensorFlow itself.
-            return self._parsing.arrange(
-                parsing_config._construct_tensors_for_composite_features(
-                    self._parsing.features, tensors
-                )
-            )
-
-        # On one thread: to hand these small ops to others takes longer than to run them.
-        slices = tf.data.Dataset.from_tensor_slices(own)
-        return map_op._MapDataset(slices, finish, use_inter_op_parallelism=False)
+    def finish(self, tensors: Tensors, sparse: Tensors) -> Any:
+        """One batch, as parse_example would have returned it, arranged."""
+        return self._parsing.arrange({**tensors, **_join(self._features[True], sparse)})
 
     def _read(self, *size: Any) -> list[np.ndarray]:
         return _calls().call(lambda: self._gather(*map(int, size)))
 
     def _gather(self, place: int, num_batches: int, batch_rows: int) -> list[np.ndarray]:
         rows = self._order.rows(place, place + num_batches * batch_rows)
-        block = BlockRows(
-            self._reader,
-            rows,
-            batch_rows,
-            cells=self._reader.read(rows, self._columns),
-            words=BlockWords(),
-        )
-        arrays = [array for kind in self._kinds for array in kind.arrays(block)]
-        return [*arrays, *block.words.arrays()]
+        cells = self._reader.read(rows, [column.key for column in self._columns])
+        return [
+            array
+            for column in self._columns
+            for array in column.arrays(_Rows(self._reader, rows, batch_rows, cells[column.key]))
+        ]
+
+
+def _join(features: dict[str, Any], tensors: Tensors) -> Tensors:
+    """What parse_example would make of its parts."""
+    joined: Tensors = parsing_config._construct_tensors_for_composite_features(features, tensors)
+    return joined
 
 
 @functools.cache
@@ -166,9 +165,7 @@ def _calls() -> PendingCalls:
 
 def can_read(features: dict[str, Any], schema: pa.Schema) -> bool:
     """Whether columns have the types that the features ask for; parse_example refuses others."""
-    kinds = [
-        (type_of(schema, key), kind.dtype) for kind in _kinds_of(features) for key in kind.keys
-    ]
+    kinds = [(type_of(schema, column.key), column.dtype) for column in _columns_of(features)]
     return all(kind == pa.null() or _DTYPES[kind.value_type] == dtype for kind, dtype in kinds)
 
 
@@ -197,24 +194,179 @@ def _shift_by_passes(places: tf.data.Dataset, passes: Passes, rows_each: int) ->
     return asked.flat_map(move)
 
 
-def _kinds_of(features: dict[str, Any]) -> list[Kind]:
-    """What the columns become: those of one kind and type together, since one op cuts them all."""
+def _columns_of(features: dict[str, Any]) -> "list[_Dense | _Sparse | _Ragged]":
     params = parsing_config._ParseOpParams.from_features(features, _KINDS)
     shapes = [shape.as_list() for shape in params.dense_shapes]
     defaults = [params.dense_defaults.get(key) for key in params.dense_keys]
-    dense = map(Dense, params.dense_keys, params.dense_types, shapes, defaults)
-    sparse = _group(params.sparse_keys, params.sparse_types)
-    splits = zip(params.ragged_value_types, params.ragged_split_types, strict=True)
-    ragged = _group(params.ragged_keys, list(splits))
     return [
-        *dense,
-        *(Sparse(keys, dtype) for dtype, keys in sparse.items()),
-        *(Ragged(keys, *dtypes) for dtypes, keys in ragged.items()),
+        *map(_Dense, params.dense_keys, params.dense_types, shapes, defaults),
+        *map(_Sparse, params.sparse_keys, params.sparse_types),
+        *map(_Ragged, params.ragged_keys, params.ragged_value_types, params.ragged_split_types),
     ]
 
 
-def _group(keys: Sequence[str], groups: Sequence[Any]) -> dict[Any, list[str]]:
-    found: dict[Any, list[str]] = {}
-    for key, group in zip(keys, groups, strict=True):
-        found.setdefault(group, []).append(key)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Some rows of one column."""
+
+    reader: RowReader
+    rows: np.ndarray
+    batch_rows: int
+    cells: Cells
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many values each row has."""
+        return np.broadcast_to(self.cells.lengths, len(self.rows))
+
+    def values(self, dtype: tf.DType) -> list[np.ndarray]:
+        """All values; bytes as a tensor that is serialized or, if that is empty, as objects."""
+        values, words = self.cells.values, self.cells.words
+        if dtype != tf.string:  # a column without values may have no type
+            return [values if len(values) else np.empty(0, dtype.as_numpy_dtype)]
+        if words is None:
+            return [_EMPTY, values if len(values) else _NOTHING]
+        taken = words.take(as_integers(values))
+        if taken.nbytes > _MOST_SERIALIZED:
+            return [_EMPTY, _as_objects(taken)]
+        return [np.array(serialize_strings(taken), object), _NOTHING]
+
+
+def _as_objects(words: pa.LargeBinaryArray) -> np.ndarray:
+    objects = np.empty(len(words), object)
+    objects[:] = each(words)
+    return objects
+
+
+def _value_dtypes(dtype: tf.DType) -> list[tf.DType]:
+    return [tf.string, tf.string] if dtype == tf.string else [dtype]
+
+
+def _values(arrays: Sequence[Any]) -> Any:
+    """The values of a column as a vector."""
+    *serialized, values = arrays
+    values = tf.ensure_shape(values, [None])
+    if not serialized:
+        return values
+    (tensor,) = serialized
+    tensor = tf.ensure_shape(tensor, [])
+    return tf.cond(
+        tf.strings.length(tensor) > 0,
+        lambda: tf.ensure_shape(tf.io.parse_tensor(tensor, tf.string), [None]),
+        lambda: values,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Dense:
+    """A column of which every row has the same shape."""
+
+    key: str
+    dtype: tf.DType
+    shape: list[int]
+    default: Any
+
+    @property
+    def dtypes(self) -> list[tf.DType]:
+        return _value_dtypes(self.dtype)
+
+    def arrays(self, rows: _Rows) -> list[np.ndarray]:
+        size = math.prod(self.shape)
+        if isinstance(rows.cells.lengths, int) and rows.cells.lengths == size:
+            return rows.values(self.dtype)
+        return replace(rows, cells=self._fill(rows, size)).values(self.dtype)
+
+    def _fill(self, rows: _Rows, size: int) -> Cells:
+        """The cells with the default where a row lacks the feature."""
+        lengths, given = rows.lengths, rows.cells
+        absent = lengths == 0
+        absent[absent] = rows.reader.missing(rows.rows[absent], self.key)
+        if absent.any() and self.default is None:
+            raise ValueError(
+                f"Feature {self.key!r} is required, and an example lacks it. In the schema, give "
+                "it a default value, or no fixed shape."
+            )
+        if (wrong := lengths[~absent & (lengths != size)]).size:
+            raise ValueError(
+                f"Feature {self.key!r} has {size} values by the schema, and {wrong[0]} in an "
+                "example. In the schema, give it no fixed shape."
+            )
+        values = given.values
+        if given.words is not None:
+            values = _as_objects(given.words.take(as_integers(values)))
+        filled = np.empty((len(lengths), size), self.dtype.as_numpy_dtype)
+        filled[~absent] = values.reshape(-1, size)
+        filled[absent] = self.default
+        return Cells(filled.ravel(), size)
+
+    def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+        return tf.reshape(_values(arrays), [num_batches, batch_rows, *self.shape])
+
+
+@dataclass(frozen=True, slots=True)
+class _Sparse:
+    """A column of any number of values per row, as a sparse tensor as wide as its longest row."""
+
+    key: str
+    dtype: tf.DType
+
+    @property
+    def dtypes(self) -> list[tf.DType]:
+        return [tf.int64, tf.int64, *_value_dtypes(self.dtype)]
+
+    @property
+    def spec(self) -> Any:
+        return tf.SparseTensorSpec([None, None], self.dtype)
+
+    def arrays(self, rows: _Rows) -> list[np.ndarray]:
+        lengths = rows.lengths
+        widths = lengths.reshape(-1, rows.batch_rows).max(axis=1)
+        shapes = np.stack([np.full(len(widths), rows.batch_rows), widths], axis=1)
+        return [ends_of(lengths), shapes, *rows.values(self.dtype)]
+
+    def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+        """The sparse tensors of all batches, encoded as tf.data does, each with its own width."""
+        splits, shapes, *values = arrays
+        splits.set_shape([None])
+        shapes.set_shape([None, 2])
+        firsts = tf.range(num_batches + 1) * batch_rows
+        encoded = _encode(
+            tf.SparseTensor(
+                *tf.raw_ops.RaggedTensorToSparse(
+                    rt_nested_splits=[firsts, splits], rt_dense_values=_values(values)
+                )
+            )
+        )
+        every = tf.where(tf.ones_like(shapes, tf.bool))
+        wanted = _encode(tf.SparseTensor(every, tf.reshape(shapes, [-1]), [num_batches, 2]))
+        return tf.stack([encoded[:, 0], encoded[:, 1], wanted[:, 1]], axis=1)
+
+
+def _encode(sparse: Any) -> Any:
+    """For each row of a sparse tensor the three parts of a smaller one: indices, values, shape."""
+    return tf.io.serialize_many_sparse(sparse, tf.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ragged:
+    """A column of any number of values per row, as a ragged tensor."""
+
+    key: str
+    dtype: tf.DType
+    splits_dtype: tf.DType
+
+    @property
+    def dtypes(self) -> list[tf.DType]:
+        return [self.splits_dtype, *_value_dtypes(self.dtype)]
+
+    def arrays(self, rows: _Rows) -> list[np.ndarray]:
+        splits = ends_of(rows.lengths)
+        return [splits.astype(self.splits_dtype.as_numpy_dtype), *rows.values(self.dtype)]
+
+    def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+        splits, *values = arrays
+        rows = tf.RaggedTensor.from_row_splits(
+            _values(values), tf.ensure_shape(splits, [None]), validate=False
+        )
+        firsts = tf.cast(tf.range(num_batches + 1) * batch_rows, self.splits_dtype)
+        return tf.RaggedTensor.from_row_splits(rows, firsts, validate=False)
