@@ -35,7 +35,6 @@ from stoker.artifacts import (
     decode_split_names,
     get_split_uris,
 )
-from stoker.data.columns import find_num_rows
 from stoker.data.input_files import matching_files
 from stoker.data.sharding import Shard, plan_shards
 from stoker.dsl.proto import bulk_inferrer_pb2
@@ -120,6 +119,8 @@ class Executor(dsl.BaseExecutor):
     def Do(  # noqa: D102
         self, input_dict: dsl.Artifacts, output_dict: dsl.Artifacts, exec_properties: dict[str, Any]
     ) -> None:
+        from stoker.data.columns import find_num_rows
+
         ((output,),) = output_dict.values()
         blessings = input_dict.get("model_blessing")
         if blessings is not None and not is_blessed(blessings, "BLESSED"):
