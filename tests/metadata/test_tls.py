@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,3 +101,27 @@ def test_the_server_of_an_encrypted_connection_is_verified(
         Store(as_store_config(declare(encrypted, database, "other")))
     with pytest.raises(StoreError, match=r"(?i)certificate.* Check sslmode and sslrootcert"):
         Store(as_store_config(declare(encrypted, database, "ca", host="localhost")))
+
+
+IN_A_NOTEBOOK = """
+import sys
+import tensorflow
+from stoker.metadata import StoreConfig
+from stoker.metadata.store import Store
+
+with Store(StoreConfig(sys.argv[1])) as store:
+    print(store.runs())
+"""
+
+
+@pytest.mark.tf
+@one_soon
+def test_a_process_that_has_loaded_tensorflow_connects_too(
+    encrypted: DatabaseServer, server_config: StoreConfig
+) -> None:
+    tls = {"postgresql": "sslmode=require", "mysql": f"ssl_ca={encrypted.folder}/ca.pem"}
+    url = f"{server_config.url}?{tls[encrypted.kind]}"
+    command = [sys.executable, "-c", IN_A_NOTEBOOK, url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[]\n"

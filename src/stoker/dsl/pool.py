@@ -14,8 +14,7 @@ alone. So every pool makes the same of it.
 import queue
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from stoker.any_python.forking import (
     Child,
@@ -28,6 +27,9 @@ from stoker.any_python.in_order import call_in_order
 from stoker.any_python.launcher_link import report, set_sink
 from stoker.any_python.progress import ADVANCE, advance, leave_following
 from stoker.errors import StepFailed
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 __all__ = ["Answer", "LocalPool", "Pool", "answer"]
 
@@ -134,7 +136,7 @@ def answer(function: Callable[[Any], Any], shard: Any) -> Answer:
         return Answer(raised=describe_raised(error), events=events)
 
 
-def _serve(connection: Connection) -> None:
+def _serve(connection: "Connection") -> None:
     """The life of a copy, until it is killed."""
     leave_following()
     while True:

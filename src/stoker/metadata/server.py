@@ -6,7 +6,10 @@ MLMDEnv's one row. So ids and types are found or made without races; and who has
 while a transaction was being committed waits for its end before looking whether it took effect.
 """
 
+import importlib
+import os
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +61,8 @@ def make_engine(config: StoreConfig, *, pooled: bool = True) -> Engine:
     config.require_driver()
     pool: dict[str, Any] = {"pool_size": 2, "max_overflow": 8, "pool_timeout": _LOCK_SECONDS}
     is_postgres = config.kind == "postgresql"
+    if is_postgres:
+        _import_postgres_driver()
     engine = create_engine(
         _locate(config),
         pool_pre_ping=True,
@@ -81,6 +86,20 @@ def _locate(config: StoreConfig) -> URL:
     times["read_timeout"] = _ANSWER_SECONDS
     ours = {"charset": "latin1", **{name: str(value) for name, value in times.items()}}
     return url.set(query={**ours, **url.query})
+
+
+def _import_postgres_driver() -> None:
+    """Let the driver find the TLS library that it brings, not the one inside TensorFlow.
+
+    Their functions have the same names: where TensorFlow is loaded first, as a notebook may do, the
+    first encrypted connection would crash the process.
+    """
+    flags = sys.getdlopenflags()
+    sys.setdlopenflags(flags | os.RTLD_DEEPBIND)
+    try:
+        importlib.import_module("psycopg")
+    finally:
+        sys.setdlopenflags(flags)
 
 
 def _connect_to_postgres(_: object, __: object, where: Any, options: Any) -> Any:
