@@ -24,7 +24,7 @@ TIMES = int(os.environ.get("STOKER_KILLS", "1"))
     ("num_kills", "choice"),
     [
         pytest.param(len(Victim), ["light"], id="light, whoever dies"),
-        pytest.param(1, ["whole", "--victims", "worker"], id="whole"),
+        pytest.param(1, ["whole", "--victims", "worker"], id="whole", marks=pytest.mark.envs),
         pytest.param(1, ["workers", "--victims", "worker"], id="workers", marks=pytest.mark.envs),
     ],
 )

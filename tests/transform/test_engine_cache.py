@@ -98,6 +98,7 @@ def test_a_function_that_changed_reads_all_spans(spans, cache_of_two, tmp_path):
     assert_same(cached, run_locally(other, both, tmp_path / "full"))
 
 
+@pytest.mark.envs
 def test_beam_and_the_local_engine_read_each_others_cache(spans, cache_of_two, tmp_path):
     import apache_beam as beam
     import tensorflow_transform.beam as tft_beam
