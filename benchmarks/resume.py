@@ -46,13 +46,13 @@ def measure(keras: int) -> None:
 def timed_saves() -> list[float]:
     """How long each checkpoint took, from now on."""
     times: list[float] = []
-    wrote = CheckpointSchedule.wrote
+    wrote = CheckpointSchedule.note_written
 
     def noted(schedule: CheckpointSchedule, *, began: float, ended: float) -> None:
         times.append(ended - began)
         wrote(schedule, began=began, ended=ended)
 
-    CheckpointSchedule.wrote = noted  # type: ignore[assignment, method-assign]
+    CheckpointSchedule.note_written = noted  # type: ignore[assignment, method-assign]
     return times
 
 

@@ -16,7 +16,20 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 SAYERS = {
     *("say", "step", "warn", "print_line", "_report", "_warn_once", "fail", "failure", "skip"),
-    *("UsageError", "Miss", "Hit", "Failure", "Patch", "Finding", "Absent", "option", "argument"),
+    *(
+        "UsageError",
+        "Miss",
+        "Hit",
+        "Failure",
+        "Patch",
+        "Finding",
+        "Diagnosis",
+        "Remark",
+        "Anomaly",
+        "Absent",
+        "option",
+        "argument",
+    ),
 }
 """Functions and classes whose text is shown."""
 

@@ -41,7 +41,7 @@ class ProcessNeeds:
         if self.keras not in (None, 2, 3):
             raise ValueError(f"keras must be 2 or 3, got {self.keras!r}.")
 
-    def at_home(self) -> Self:
+    def in_this_python(self) -> Self:
         """What our own part of a step needs, such as the model check: this interpreter."""
         return replace(self, python=None)
 

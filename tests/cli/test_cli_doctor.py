@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from stoker.cli import doctor as module
-from stoker.cli.doctor import findings
+from stoker.cli.doctor import diagnose
 from stoker.patches.registry import PATCHES
 
 WELL = {
@@ -20,7 +20,7 @@ WELL = {
 
 
 def problems(report, root="."):
-    return {one.what: one for one in findings(report, str(root)) if one.state == "problem"}
+    return {one.what: one for one in diagnose(report, str(root)) if one.state == "problem"}
 
 
 def test_a_machine_that_has_everything_has_no_problem(tmp_path):
@@ -47,7 +47,7 @@ def test_a_real_tfx_beside_stoker_is_a_problem_that_says_what_to_do(tmp_path, mo
 def test_every_patch_has_a_line_and_one_that_was_not_tried_is_a_problem(monkeypatch):
     untried = replace(PATCHES["keras-workers"], tried="2.0 to 2.9")
     monkeypatch.setitem(PATCHES, "keras-workers", untried)
-    lines = {one.what for one in findings(WELL, ".")}
+    lines = {one.what for one in diagnose(WELL, ".")}
     assert {f"Patch {name}" for name in PATCHES} <= lines
     (problem,) = problems(WELL).values()
     assert "tried with keras 2.0 to 2.9: install one of those, use Keras 2" in problem.advice
@@ -65,7 +65,7 @@ def test_a_full_disk_is_a_problem(tmp_path, monkeypatch):
 def test_a_gpu_that_tensorflow_does_not_see_is_a_problem(tmp_path, monkeypatch, device, state):
     (tmp_path / "there").touch()
     monkeypatch.setattr(module, "_GPU_DEVICE", str(tmp_path / device))
-    (gpu,) = (one for one in findings({**WELL, "gpus": []}, ".") if one.what == "GPU")
+    (gpu,) = (one for one in diagnose({**WELL, "gpus": []}, ".") if one.what == "GPU")
     assert gpu.state == state
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from stoker.cli.doctor import findings
+from stoker.cli.doctor import diagnose
 from stoker.launchers.interpreters.venvs import RECIPES
 
 
@@ -21,7 +21,7 @@ def ready(home):
 
 
 def state_of_environments():
-    (found,) = (one for one in findings({}, ".") if one.what == "Environments")
+    (found,) = (one for one in diagnose({}, ".") if one.what == "Environments")
     return found
 
 

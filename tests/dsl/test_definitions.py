@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from stoker.dsl.definitions import definition_in
+from stoker.dsl.definitions import find_definition
 
 CELLS = [
     "import os, sys\nLIMIT = 3\nresult = run_everything()",
@@ -12,7 +12,7 @@ CELLS = [
 
 def test_a_definition_comes_with_what_it_uses_and_no_more():
     used = [CELLS[0].rpartition("\n")[0], CELLS[3], CELLS[4]]
-    assert definition_in(CELLS, "step") == "\n".join(used)
+    assert find_definition(CELLS, "step") == "\n".join(used)
 
 
 def test_an_import_that_a_later_cell_repeats_comes_before_what_uses_it():
@@ -21,11 +21,11 @@ def test_an_import_that_a_later_cell_repeats_comes_before_what_uses_it():
         "class Do:\n    kind: types.Artifact",
         "from tfx import types",
     ]
-    assert definition_in(cells, "Do") == "\n".join(cells[:2])
+    assert find_definition(cells, "Do") == "\n".join(cells[:2])
 
 
 def test_what_is_not_defined_has_no_source():
-    assert definition_in(CELLS, "nothing") is None
+    assert find_definition(CELLS, "nothing") is None
 
 
 def test_what_changes_an_object_comes_with_it():
@@ -39,7 +39,7 @@ def test_what_changes_an_object_comes_with_it():
         "def step():\n    return config, names, folder, Settings",
         "context.run(step())",
     ]
-    assert definition_in(cells, "step").splitlines() == [
+    assert find_definition(cells, "step").splitlines() == [
         "names = []",
         "folder = Path('x')",
         "config = {'rate': 1}",

@@ -14,7 +14,7 @@ from stoker.launchers.in_process import InProcess
 from stoker.launchers.on_ray import OnRay
 from stoker.launchers.processes import Processes
 from stoker.runner import LocalDagRunner
-from stoker.runner.side_by_side import Room, find_free_bytes, find_waits, ready
+from stoker.runner.side_by_side import Room, choose_ready, find_free_bytes, find_waits
 from stoker.task import Workers
 
 TWO = Room(num_steps=2)
@@ -48,7 +48,7 @@ def branches(number):
 
 def find_ready(steps, *, ended=(), running=(), room=TWO):
     waiting = [step for step in steps if step not in (*ended, *running)]
-    return ready(waiting, running, find_waits(steps), room)
+    return choose_ready(waiting, running, find_waits(steps), room)
 
 
 def test_a_step_waits_for_those_that_it_reads_from():

@@ -115,7 +115,7 @@ def test_the_first_one_is_due_after_some_seconds_and_a_large_one_later():
 
 def test_what_one_took_counts_more_than_what_was_guessed():
     schedule = CheckpointSchedule(None, now=0.0)
-    schedule.wrote(began=10.0, ended=10.3)
+    schedule.note_written(began=10.0, ended=10.3)
     assert schedule.next == pytest.approx(10.3 + 0.3 / 0.015)
     assert schedule.allows(10**12, now=schedule.next)
 
@@ -125,7 +125,7 @@ def test_checkpoints_cost_less_than_two_percent_of_the_time(cost):
     schedule, now, spent = CheckpointSchedule(None, now=0.0), 0.0, 0.0
     for _ in range(100):
         now = schedule.next
-        schedule.wrote(began=now, ended=now + cost)
+        schedule.note_written(began=now, ended=now + cost)
         spent += cost
     assert spent / schedule.next < 0.02
 
@@ -134,7 +134,7 @@ def test_the_user_may_say_how_often():
     schedule = CheckpointSchedule(60.0, now=0.0)
     assert schedule.next == 60.0
     assert schedule.allows(10**12, now=60.0)
-    schedule.wrote(began=60.0, ended=90.0)
+    schedule.note_written(began=60.0, ended=90.0)
     assert schedule.next == 150.0
 
 

@@ -330,7 +330,7 @@ def is_installed(path: str) -> bool:
     return path.startswith(_STANDARD_LIBRARY)
 
 
-def loaded_files(ours: Sequence[str] = (HERE,)) -> list[str]:
+def list_loaded_files(ours: Sequence[str] = (HERE,)) -> list[str]:
     """The user's own files that this process has loaded as modules, the pipeline file apart.
 
     What lies in the folders `ours` is not the user's. Where the pipeline file is the program that

@@ -89,7 +89,7 @@ def find_leftovers(store: Store) -> Iterator[Leftover]:
             else:
                 yield from _if_there(manifest_file(artifact.uri), "its manifest")
     for root in known:
-        yield from _left_by_dead_runs(root)
+        yield from _find_leftovers_of_dead_runs(root)
     if any(root.url for root in known):
         from stoker.storage.staging import StagingCache
 
@@ -97,9 +97,9 @@ def find_leftovers(store: Store) -> Iterator[Leftover]:
             yield Leftover(path=path, what="download that was killed", num_bytes=num_bytes)
 
 
-def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
+def _find_leftovers_of_dead_runs(root: Root) -> Iterator[Leftover]:
     below = glob.escape(root.own_dir)
-    yield from _left_drafts(root)
+    yield from _find_left_drafts(root)
     for path in find_abandoned(root):
         yield from _if_there(path, "scratch files of a run that ended")
     for path in sorted(glob.glob(os.path.join(below, "runs", "*.lock"))):
@@ -109,10 +109,10 @@ def _left_by_dead_runs(root: Root) -> Iterator[Leftover]:
         if not is_dir_held(path.removesuffix(".lock")):
             yield from _if_there(path, _UNENDED)
     if root.url and os.path.exists(root.machine_file):
-        yield from _left_copies(root)
+        yield from _find_left_copies(root)
 
 
-def _left_copies(root: Root) -> Iterator[Leftover]:
+def _find_left_copies(root: Root) -> Iterator[Leftover]:
     """This machine's copies of checkpoints; of other machines nobody here knows what they do."""
     from stoker.storage.checkpoint_mirror import name_machine
     from stoker.storage.places import list_objects
@@ -125,7 +125,7 @@ def _left_copies(root: Root) -> Iterator[Leftover]:
             yield from _if_in_bucket(f"{folder}/{machine}", _UNENDED)
 
 
-def _left_drafts(root: Root) -> Iterator[Leftover]:
+def _find_left_drafts(root: Root) -> Iterator[Leftover]:
     """Files that were not written to their end, if no run is alive that could be writing one."""
     drafts = find_drafts(root.own_dir)
     # In this order: a run holds its lock before it writes.

@@ -52,7 +52,7 @@ _OF_TRANSFORM = ("tfx_bsl", "tensorflow_transform", "apache_beam")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at."""
 
     what: str
@@ -68,7 +68,7 @@ class Finding:
 @json_option
 def doctor(root: str, as_json: bool) -> int:
     """Check Python, TensorFlow, Keras, the GPU, the disk, for a TFX beside Stoker, and patches."""
-    found = findings(_probe(), root)
+    found = diagnose(_probe(), root)
     num_problems = sum(one.state == "problem" for one in found)
     rows = [(one.what, one.state, one.found) for one in found]
     print_answer(
@@ -81,11 +81,18 @@ def doctor(root: str, as_json: bool) -> int:
     return 1 if num_problems else 0
 
 
-def findings(report: dict[str, Any], root: str) -> list[Finding]:
+def diagnose(report: dict[str, Any], root: str) -> list[Diagnosis]:
     """What there is to say about this Python, the `report` of a probe, and the disk at `root`."""
     return [
-        *(_python(), *_parts(report), _gpu(report), _real_tfx(), _environments(), _disk(root)),
-        *(_patch(name, patch) for name, patch in PATCHES.items()),
+        *(
+            _check_python(),
+            *_check_parts(report),
+            _check_gpu(report),
+            _look_for_tfx(),
+            _count_environments(),
+            _check_disk(root),
+        ),
+        *(_check_patch(name, patch) for name, patch in PATCHES.items()),
     ]
 
 
@@ -108,36 +115,36 @@ def _probe() -> dict[str, Any]:
     return found
 
 
-def _finding(what: str, found: str, *, advice: str = "", is_note: bool = False) -> Finding:
+def _judge(what: str, found: str, *, advice: str = "", is_note: bool = False) -> Diagnosis:
     """A problem if there is something to do about it."""
     state: Literal["ok", "note", "problem"] = "note" if is_note else "ok"
-    return Finding(what=what, state="problem" if advice else state, found=found, advice=advice)
+    return Diagnosis(what=what, state="problem" if advice else state, found=found, advice=advice)
 
 
-def _python() -> Finding:
+def _check_python() -> Diagnosis:
     found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     fits = _PYTHONS[0] <= sys.version_info[:2] <= _PYTHONS[1]
-    return _finding("Python", found, advice="" if fits else "use Python 3.11, 3.12 or 3.13.")
+    return _judge("Python", found, advice="" if fits else "use Python 3.11, 3.12 or 3.13.")
 
 
-def _parts(report: dict[str, Any]) -> Iterator[Finding]:
+def _check_parts(report: dict[str, Any]) -> Iterator[Diagnosis]:
     again = "install Stoker again in a fresh environment: pip install stoker"
     for module, name in _PARTS.items():
         if module in report:
-            yield _finding(name, str(report[module]))
+            yield _judge(name, str(report[module]))
         elif module in _OF_TRANSFORM and not _is_installed(name):
-            yield _finding(name, "not installed; Transform needs it", is_note=True)
+            yield _judge(name, "not installed; Transform needs it", is_note=True)
         else:
-            yield _finding(name, str(report.get(f"{module} failed", "not tried")), advice=again)
+            yield _judge(name, str(report.get(f"{module} failed", "not tried")), advice=again)
 
 
-def _gpu(report: dict[str, Any]) -> Finding:
+def _check_gpu(report: dict[str, Any]) -> Diagnosis:
     if gpus := report.get("gpus"):
-        return _finding("GPU", ", ".join(gpus))
+        return _judge("GPU", ", ".join(gpus))
     if os.path.exists(_GPU_DEVICE):
         advice = "install TensorFlow with its CUDA libraries: pip install 'tensorflow[and-cuda]'"
-        return _finding("GPU", "there is one, and TensorFlow does not see it", advice=advice)
-    return _finding("GPU", "none; training uses the CPU", is_note=True)
+        return _judge("GPU", "there is one, and TensorFlow does not see it", advice=advice)
+    return _judge("GPU", "none; training uses the CPU", is_note=True)
 
 
 def _is_installed(distribution: str) -> bool:
@@ -148,15 +155,15 @@ def _is_installed(distribution: str) -> bool:
     return True
 
 
-def _real_tfx() -> Finding:
+def _look_for_tfx() -> Diagnosis:
     installed = [
         f"{name} {importlib.metadata.version(name)}"
         for name in ("tfx", "ml-pipelines-sdk")
         if _is_installed(name)
     ]
     if not installed:
-        return _finding("TFX", "not in this environment, as it should be")
-    return _finding(
+        return _judge("TFX", "not in this environment, as it should be")
+    return _judge(
         "TFX",
         f"{' and '.join(installed)} in the same environment",
         advice="both have a package named tfx, and one hides the other. Remove it: "
@@ -165,27 +172,27 @@ def _real_tfx() -> Finding:
     )
 
 
-def _environments() -> Finding:
+def _count_environments() -> Diagnosis:
     what = "Environments"
     there = list_venvs()
     if old := [one.name for one in there if not one.current]:
         found = f"{', '.join(old)} made for another version of Stoker"
-        return _finding(what, found, advice=f"make it again: stoker env create {old[0]}")
+        return _judge(what, found, advice=f"make it again: stoker env create {old[0]}")
     if there:
-        return _finding(what, ", ".join(one.name for one in there))
-    return _finding(what, "none; for another TensorFlow: stoker env create NAME", is_note=True)
+        return _judge(what, ", ".join(one.name for one in there))
+    return _judge(what, "none; for another TensorFlow: stoker env create NAME", is_note=True)
 
 
-def _patch(name: str, patch: Patch) -> Finding:
+def _check_patch(name: str, patch: Patch) -> Diagnosis:
     what, version = f"Patch {name}", patch.installed_version()
     if version is None:
-        return _finding(what, f"{patch.library} is not here, and is left alone")
+        return _judge(what, f"{patch.library} is not here, and is left alone")
     tried = f"it was tried with {patch.library} {patch.tried}"
     advice = "" if patch.fits(version) else f"{tried}: install one of those{patch.instead}."
-    return _finding(what, f"{patch.library} {version}: {patch.what}", advice=advice)
+    return _judge(what, f"{patch.library} {version}: {patch.what}", advice=advice)
 
 
-def _disk(root: str) -> Finding:
+def _check_disk(root: str) -> Diagnosis:
     folder = os.path.abspath(root)
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -195,4 +202,4 @@ def _disk(root: str) -> Finding:
         "runs left behind."
     )
     found = f"{readable_size(free)} free at {root}"
-    return _finding("Disk", found, advice=advice if free < _ENOUGH_BYTES else "")
+    return _judge("Disk", found, advice=advice if free < _ENOUGH_BYTES else "")

@@ -19,7 +19,7 @@ import pyarrow as pa
 from stoker.data.column_file import BLOCK_ROWS, ColumnFile, type_of
 from stoker.data.columns import Columns
 from stoker.data.encode import ends_of
-from stoker.data.packed_rows import Cells, PackedRows, changed, find_lengths, find_words
+from stoker.data.packed_rows import Cells, PackedRows, find_lengths, find_words, refuse_changed
 
 _OFFSET = np.dtype(np.int64)
 _BYTES = np.dtype(object)
@@ -185,7 +185,7 @@ class _ColumnTable:
         """Where some lists or words begin and end, which is within the `sizes` of their blocks."""
         starts, ends = offsets.take(blocks, within), offsets.take(blocks, within + 1)
         if np.any((starts < 0) | (starts > ends) | (ends > sizes.take(blocks))):
-            raise changed(self._name)
+            raise refuse_changed(self._name)
         return starts, ends
 
 

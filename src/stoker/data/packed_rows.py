@@ -145,7 +145,7 @@ def _pack(field: _Field, arrays: Sequence[pa.Array], rows: np.ndarray) -> None:
         if len(array):
             _check(field.name, ends, num_values)
             if lengths.min() < field.least or lengths.max() > field.most:
-                raise changed(field.name)
+                raise refuse_changed(field.name)
             start, end = int(ends[0]), int(ends[-1])
             if not field.words:
                 numbers = np.frombuffer(array.values.buffers()[1] or b"", field.dtype)
@@ -180,7 +180,7 @@ def _find_few_words(name: str, arrays: Sequence[pa.Array]) -> Words | None:
         return None
     done = 0
     for array in arrays:
-        coded = _checked(name, array.values).dictionary_encode()
+        coded = _check_words(name, array.values).dictionary_encode()
         found = [numbers.setdefault(word, len(numbers)) for word in coded.dictionary.to_pylist()]
         if len(numbers) > _MAX_WORDS:
             return None
@@ -200,11 +200,11 @@ def _copy_words(name: str, arrays: Sequence[pa.Array]) -> Words | None:
         return None
     done = used = 0
     for piece in pieces:
-        values = _checked(name, piece)
+        values = _check_words(name, piece)
         ends, buffer = _offsets(values), values.buffers()[2]
         ends -= (start := int(ends[0]))
         if used + ends[-1] > num_bytes:
-            raise changed(name)
+            raise refuse_changed(name)
         if buffer:
             found = np.frombuffer(buffer, np.uint8)[start : start + ends[-1]]
             data[used : used + ends[-1]] = found
@@ -245,7 +245,7 @@ def _offsets(array: pa.Array) -> np.ndarray:
     return np.frombuffer(array.buffers()[1] or b"", _OFFSET, count).copy()
 
 
-def _checked(name: str, words: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
+def _check_words(name: str, words: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
     """The same words; where they begin and end was copied and is within their buffer."""
     if not len(words):
         return words
@@ -257,10 +257,10 @@ def _checked(name: str, words: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
 
 def _check(name: str, ends: np.ndarray, size: int) -> None:
     if ends[0] < 0 or ends[-1] > size or (np.diff(ends) < 0).any():
-        raise changed(name)
+        raise refuse_changed(name)
 
 
-def changed(name: str) -> BadData:
+def refuse_changed(name: str) -> BadData:
     """What to say of a mapped file that is not what it was when it was checked."""
     return BadData(
         f"The columns of the feature {name!r} have changed while they were read. "

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stoker.any_python.modules import PIPELINE_MODULE, loaded_files
+from stoker.any_python.modules import PIPELINE_MODULE, list_loaded_files
 
 _DIRECT_RUNNERS = ("directrunner", "switchingdirectrunner", "bundlebaseddirectrunner")
 _IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
@@ -70,7 +70,7 @@ def _send_by_value() -> None:
     """Let the functions of the user's own files be sent to Beam's workers, not looked up there."""
     from apache_beam.internal.cloudpickle import cloudpickle
 
-    files = set(loaded_files(_OURS))
+    files = set(list_loaded_files(_OURS))
     for name, module in list(sys.modules.items()):
         file = os.path.abspath(getattr(module, "__file__", None) or os.devnull)
         if file in files or name.startswith(PIPELINE_MODULE):

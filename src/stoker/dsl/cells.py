@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 
-from stoker.dsl.definitions import definition_in
+from stoker.dsl.definitions import find_definition
 
 
 def file_of_cells(name: str) -> str | None:
@@ -18,7 +18,7 @@ def file_of_cells(name: str) -> str | None:
     None if this is no notebook, or no cell defines it.
     """
     cells = getattr(sys.modules["__main__"], "In", None)  # where IPython keeps what was run
-    text = definition_in(cells, name) if isinstance(cells, list) else None
+    text = find_definition(cells, name) if isinstance(cells, list) else None
     return text and _write(text)
 
 

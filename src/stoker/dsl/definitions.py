@@ -16,7 +16,7 @@ _CHANGING = frozenset(
 """The methods of Python's own containers that change them."""
 
 
-def definition_in(texts: Sequence[str], name: str) -> str | None:
+def find_definition(texts: Sequence[str], name: str) -> str | None:
     """The source of one definition, with that of every name in these texts that it uses.
 
     Of a name that several texts define, the last one counts, as in a notebook whose cells were run
@@ -28,8 +28,8 @@ def definition_in(texts: Sequence[str], name: str) -> str | None:
     changes: dict[str, list[_Statement]] = {}
     for number, text in enumerate(texts):
         statements = [(number, statement) for statement in _parse(text)]
-        definitions |= _group(statements, _defined_names)
-        for changed, found in _group(statements, _changed_names).items():
+        definitions |= _group(statements, _find_defined_names)
+        for changed, found in _group(statements, _find_changed_names).items():
             changes.setdefault(changed, []).extend(found)
     wanted, taken = [name], dict[tuple[bool, int, int], str]()
     seen: set[str] = set()
@@ -44,7 +44,7 @@ def definition_in(texts: Sequence[str], name: str) -> str | None:
             source = ast.unparse(statement)
             is_import = isinstance(statement, ast.Import | ast.ImportFrom)
             taken[not is_import, number, statement.lineno] = source
-            wanted += used_names(symtable.symtable(source, "definition", "exec"))
+            wanted += find_used_names(symtable.symtable(source, "definition", "exec"))
     return "\n".join(taken[place] for place in sorted(taken)) or None
 
 
@@ -70,11 +70,11 @@ def _is_after(one: _Statement, other: _Statement) -> bool:
     return (one[0], one[1].lineno) > (other[0], other[1].lineno)
 
 
-def _defined_names(statement: ast.stmt) -> set[str]:
-    return set() if isinstance(statement, ast.AugAssign) else bound_names(statement)
+def _find_defined_names(statement: ast.stmt) -> set[str]:
+    return set() if isinstance(statement, ast.AugAssign) else find_bound_names(statement)
 
 
-def _changed_names(statement: ast.stmt) -> set[str]:
+def _find_changed_names(statement: ast.stmt) -> set[str]:
     """The names whose objects a statement changes, while they stay what they are."""
     match statement:
         case ast.Assign(targets=changed) | ast.Delete(targets=changed):
@@ -100,7 +100,7 @@ def _find_root(expression: ast.expr) -> str:
     return expression.id if isinstance(expression, ast.Name) else ""
 
 
-def bound_names(statement: ast.stmt) -> set[str]:
+def find_bound_names(statement: ast.stmt) -> set[str]:
     """The names that a statement at the top level binds, or deletes."""
     return {
         symbol.get_name()
@@ -109,7 +109,7 @@ def bound_names(statement: ast.stmt) -> set[str]:
     }
 
 
-def used_names(table: symtable.SymbolTable) -> set[str]:
+def find_used_names(table: symtable.SymbolTable) -> set[str]:
     """The names from outside that a statement, and the functions and classes in it, refer to."""
     used = {
         symbol.get_name()
@@ -117,4 +117,4 @@ def used_names(table: symtable.SymbolTable) -> set[str]:
         # The body of a class may read a name outside before it binds its own.
         if symbol.is_referenced() and (table.get_type() != "function" or symbol.is_global())
     }
-    return used.union(*map(used_names, table.get_children()))
+    return used.union(*map(find_used_names, table.get_children()))

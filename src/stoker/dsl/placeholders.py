@@ -99,13 +99,13 @@ class Placeholder:
 
     def __getitem__(self, key: int | str) -> "Placeholder":
         """One item of a list, of a JSON value or of a message's map."""
-        return self._then(f"[{key!r}]", lambda whole: _get_item(self.text, whole, key))
+        return self._append(f"[{key!r}]", lambda whole: _get_item(self.text, whole, key))
 
     def __getattr__(self, name: str) -> "Placeholder":
         """One field of a message."""
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._then(f".{name}", lambda whole: _get_field(self.text, whole, name))
+        return self._append(f".{name}", lambda whole: _get_field(self.text, whole, name))
 
     def __add__(self, right: Any) -> "Placeholder":
         return _combine(Placeholder, f"{self} + {right!r}", [self, right], _concatenate)
@@ -137,7 +137,7 @@ class Placeholder:
     def b64encode(self, url_safe: bool = True) -> "Placeholder":
         """The value in Base64, with the letters that URLs may have."""
         encode = base64.urlsafe_b64encode if url_safe else base64.b64encode
-        return self._then(
+        return self._append(
             ".b64encode()",
             lambda value: encode(value if isinstance(value, bytes) else str(value).encode()).decode(
                 "ascii"
@@ -146,19 +146,19 @@ class Placeholder:
 
     def serialize(self, serialization_format: ProtoSerializationFormat) -> "Placeholder":
         """The message as text, JSON or bytes."""
-        return self._then(
+        return self._append(
             f".serialize({serialization_format.name})",
             lambda value: _serialize(self.text, value, serialization_format),
         )
 
     def serialize_list(self, serialization_format: ListSerializationFormat) -> "Placeholder":
         """The list as JSON, or as values with commas between them."""
-        return self._then(
+        return self._append(
             f".serialize_list({serialization_format.name})",
             lambda value: _serialize_list(self.text, value, serialization_format),
         )
 
-    def _then(self, text: str, read: Callable[[Any], Any]) -> "Placeholder":
+    def _append(self, text: str, read: Callable[[Any], Any]) -> "Placeholder":
         return Placeholder(
             self.text + text, lambda facts: read(self.value_in(facts)), self.channels
         )

@@ -31,7 +31,7 @@ class DataType(enum.IntEnum):
     ARTIFACT_MULTIMAP_LIST = 3
 
 
-class Node(abc.ABC):
+class ResolverNode(abc.ABC):
     """What is chosen when a step runs, as long as it is not."""
 
     output_data_type: DataType
@@ -47,7 +47,7 @@ class Node(abc.ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class InputNode(Node):
+class InputNode(ResolverNode):
     """All artifacts of a channel."""
 
     wrapped: Channel
@@ -62,10 +62,10 @@ class InputNode(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class DictNode(Node):
+class DictNode(ResolverNode):
     """Artifacts by key."""
 
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, ResolverNode]
     output_data_type = DataType.ARTIFACT_MULTIMAP
 
     @property
@@ -77,11 +77,11 @@ class DictNode(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OpNode(Node):
+class OpNode(ResolverNode):
     """What an operator makes of other nodes."""
 
     op_type: "type[ResolverOp]"
-    args: Sequence[Node] = ()
+    args: Sequence[ResolverNode] = ()
     kwargs: Mapping[str, Any]
 
     @property
@@ -151,7 +151,9 @@ class ResolverOp(abc.ABC):
     def __new__(cls, *args: Any, **kwargs: Any) -> OpNode:  # type: ignore[misc]
         """Note that the operator is to be applied to these nodes."""
         nodes = [DictNode(one) if isinstance(one, Mapping) else one for one in args]
-        if not all(isinstance(one, Node) for one in nodes) or len(nodes) != len(cls.arg_data_types):
+        if not all(isinstance(one, ResolverNode) for one in nodes) or len(nodes) != len(
+            cls.arg_data_types
+        ):
             raise ValueError(
                 f"{cls.__name__} takes {len(cls.arg_data_types)} of what a resolver function is "
                 f"given, or another operator returns, got {args!r}."
@@ -195,7 +197,9 @@ class ResolverOp(abc.ABC):
 class ResolvedChannel(Channel):
     """The artifacts that a resolver function chooses."""
 
-    def __init__(self, type: type[Artifact], node: Node, key: str | None, name: str) -> None:
+    def __init__(
+        self, type: type[Artifact], node: ResolverNode, key: str | None, name: str
+    ) -> None:
         super().__init__(type)
         self._node = node
         self._key = key
@@ -269,11 +273,11 @@ class ResolverFunction:
             types=kinds, channels=node.channels, list_items=node.choose, unwrap=self._unwrap
         )
 
-    def trace(self, *args: Any, **kwargs: Any) -> Node:
+    def trace(self, *args: Any, **kwargs: Any) -> ResolverNode:
         """The operators of the function, noted."""
         made = self.__wrapped__(*args, **kwargs)
         node = DictNode(made) if isinstance(made, Mapping) else made
-        if not isinstance(node, Node):
+        if not isinstance(node, ResolverNode):
             raise ValueError(
                 f"{self.__name__} returns {made!r}; a resolver function should return what an "
                 "operator does, or a dict of that."

@@ -50,7 +50,7 @@ class OnRay:
         self._address = address
         self._wait_seconds = wait_seconds
         self._connection: contextlib.ExitStack | None = None
-        self._placement: _Placement | None = None
+        self._placement: _Reservation | None = None
 
     stages_inputs = True
     """Nodes stage for themselves what is in a bucket."""
@@ -118,7 +118,7 @@ class OnRay:
         address = load_ray().get_runtime_context().gcs_address
         return replace(task, cluster_address=address)
 
-    def _placement_for(self, members: Sequence[Member], workers: Workers) -> "_Placement":
+    def _placement_for(self, members: Sequence[Member], workers: Workers) -> "_Reservation":
         """The hosts that are there, if they are what is needed, or new ones."""
         self._connect()
         total_cpus = load_ray().cluster_resources().get("CPU", 0.0)
@@ -145,7 +145,7 @@ def bundles_for(members: Sequence[Member], workers: Workers, total_cpus: float) 
     ]
 
 
-class _Placement:
+class _Reservation:
     """What Ray has reserved, and the hosts in it."""
 
     def __init__(self, bundles: Sequence[Bundle]) -> None:
@@ -204,7 +204,7 @@ class _Placement:
         return True
 
 
-def _place(bundles: Sequence[Bundle], wait_seconds: float) -> _Placement:
+def _place(bundles: Sequence[Bundle], wait_seconds: float) -> _Reservation:
     """New hosts, as soon as there is room; those on a node that goes meanwhile are given up."""
     deadline = time.monotonic() + wait_seconds
     error: Exception | None = None
@@ -212,7 +212,7 @@ def _place(bundles: Sequence[Bundle], wait_seconds: float) -> _Placement:
         if error:
             time.sleep(min(left, _AGAIN_SECONDS))
         with contextlib.ExitStack() as undo:
-            placement = _Placement(bundles)
+            placement = _Reservation(bundles)
             undo.callback(placement.release)
             if placement.fill(left):
                 undo.pop_all()

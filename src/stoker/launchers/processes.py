@@ -61,7 +61,7 @@ class Processes:
 
     def __init__(self, *, fork: bool = sys.platform == "linux") -> None:
         self._fork = fork
-        self._fork_servers: dict[tuple[bool, int | None], _ForkServer] = {}
+        self._fork_servers: dict[tuple[bool, int | None], _ServerProcess] = {}
         self._lock = threading.RLock()
         """Held by who looks for a fork server: tasks may be launched from several threads."""
         self._stopping = threading.Event()
@@ -70,14 +70,14 @@ class Processes:
     def prepare(self, needs: Iterable[ProcessNeeds]) -> None:
         """Start one fork server per kind of process, in the background."""
         merged: dict[tuple[bool, int | None], ProcessNeeds] = {}
-        for one in (step.at_home() for step in needs):
+        for one in (step.in_this_python() for step in needs):
             known = merged.get(_kind(one), one)
             preload = tuple(dict.fromkeys([*known.preload, *one.preload]))
             merged[_kind(one)] = replace(known, preload=preload)
         with self._lock:
             for kind, one in merged.items():
                 if kind not in self._fork_servers:
-                    self._fork_servers[kind] = _ForkServer(one, fork=self._fork)
+                    self._fork_servers[kind] = _ServerProcess(one, fork=self._fork)
 
     def launch(self, task: Task, watcher: Watcher) -> Outcome:
         """Run a task in fresh processes; Ctrl-C stops them and gives a canceled Outcome."""
@@ -130,7 +130,7 @@ class Processes:
         """A worker that has been sent its request."""
         elsewhere = task.needs.python is not None
         request = _request_for_another_python(task) if elsewhere else task.to_json()
-        server = _ForkServer(task.needs) if elsewhere else self._take_fork_server(task.needs)
+        server = _ServerProcess(task.needs) if elsewhere else self._take_fork_server(task.needs)
         try:
             secrets = _find_secrets(task)
             with _Worker(server, request, task.log_file, watcher, secrets) as worker:
@@ -139,14 +139,14 @@ class Processes:
             if elsewhere or not self._fork:
                 server.close()
 
-    def _take_fork_server(self, needs: ProcessNeeds) -> "_ForkServer":
+    def _take_fork_server(self, needs: ProcessNeeds) -> "_ServerProcess":
         """One that is warm; where it is for a single use, the next one is started."""
         with self._lock:
             self.prepare([needs])
             kind = _kind(needs)
             server = self._fork_servers[kind]
             if not self._fork:
-                self._fork_servers[kind] = _ForkServer(server.needs)
+                self._fork_servers[kind] = _ServerProcess(server.needs)
         return server
 
     def close(self) -> None:
@@ -216,7 +216,7 @@ def _kind(needs: ProcessNeeds) -> tuple[bool, int | None]:
     return needs.tensorflow, needs.keras
 
 
-class _ForkServer:
+class _ServerProcess:
     """A process that becomes or forks workers, seen from the runner."""
 
     def __init__(self, needs: ProcessNeeds, *, fork: bool = False) -> None:
@@ -224,19 +224,19 @@ class _ForkServer:
         self.control, theirs = socket.socketpair()
         # TensorFlow greets on standard error when it is imported; it is shown only on failure.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
-        self._surroundings = _surroundings()
+        self._surroundings = _read_surroundings()
         self._sending = threading.Lock()
         with theirs:
             if needs.python:
                 command = [needs.python, os.path.join(HERE, "start.py"), str(theirs.fileno())]
-                variables = scrub(_inherited())
+                variables = scrub(_list_inherited())
             else:
                 command = [
                     *(sys.executable, "-P", "-m", "stoker.launchers.fork_server"),
                     *(str(theirs.fileno()), json.dumps(asdict(needs))),
                     "fork" if fork else "single-use",
                 ]
-                variables = _inherited()
+                variables = _list_inherited()
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -248,7 +248,7 @@ class _ForkServer:
 
     def is_usable(self) -> bool:
         """Whether it lives, and its workers find what a new server's would."""
-        return self.process.poll() is None and self._surroundings == _surroundings()
+        return self.process.poll() is None and self._surroundings == _read_surroundings()
 
     def send(self, request: str, fds: list[int]) -> None:
         """Ask for a worker."""
@@ -272,15 +272,15 @@ class _ForkServer:
         self._stderr.close()
 
 
-def _surroundings() -> tuple[str, dict[str, str]]:
+def _read_surroundings() -> tuple[str, dict[str, str]]:
     """What a process inherits: its folder, if that is still there, and its variables."""
     folder = ""
     with contextlib.suppress(FileNotFoundError):
         folder = os.getcwd()
-    return folder, _inherited()
+    return folder, _list_inherited()
 
 
-def _inherited() -> dict[str, str]:
+def _list_inherited() -> dict[str, str]:
     """This process's variables, without the store: only the runner writes to it."""
     return {name: value for name, value in os.environ.items() if name != STORE_VARIABLE}
 
@@ -290,7 +290,7 @@ class _Worker:
 
     def __init__(
         self,
-        server: _ForkServer,
+        server: _ServerProcess,
         request: str,
         log_file: str,
         watcher: Watcher,
@@ -347,7 +347,7 @@ class _Worker:
         for error, mask in self._masks.items():
             self._show(mask.end(), error=error)
         if not self._outcome:
-            return Outcome(failure=self._death())
+            return Outcome(failure=self._explain_death())
         self._watcher.output(self._crash, error=True)  # of a process that it had started itself
         return self._outcome
 
@@ -415,7 +415,7 @@ class _Worker:
                 data = data[:start]
         self._watcher.output(data, error=error)
 
-    def _death(self) -> Failure:
+    def _explain_death(self) -> Failure:
         """Why there is no outcome: the worker was killed, or the fork server never came up."""
         words = self._exit.decode().split()
         if not words:

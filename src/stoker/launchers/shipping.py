@@ -47,9 +47,9 @@ def unpack(task: Task, code: Shipment, folder: str) -> Task:
         },
         import_paths=tuple(
             path
-            for at_home in task.import_paths
-            for path in (folder + at_home, at_home)
-            if path == at_home or os.path.isdir(path)
+            for local in task.import_paths
+            for path in (folder + local, local)
+            if path == local or os.path.isdir(path)
         ),
     )
 

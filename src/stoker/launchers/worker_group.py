@@ -212,7 +212,7 @@ def _explain_delay(heartbeat: HeartbeatRecord, join_seconds: float) -> str:
 def find_culprit(heartbeats: Iterable[HeartbeatRecord], now: float) -> HeartbeatRecord:
     """The member whose failure made the others fail."""
 
-    def innocence(record: HeartbeatRecord) -> tuple[int, float]:
+    def rank_innocence(record: HeartbeatRecord) -> tuple[int, float]:
         if record.failure is None:
             return (2, record.heard_at)
         if record.failure.kind == WORKER_LOST:
@@ -224,7 +224,7 @@ def find_culprit(heartbeats: Iterable[HeartbeatRecord], now: float) -> Heartbeat
         silent = runs and now - record.heard_at > 3 * BEAT_SECONDS
         return record.failure is not None or silent
 
-    return min(filter(is_suspect, heartbeats), key=innocence)
+    return min(filter(is_suspect, heartbeats), key=rank_innocence)
 
 
 class FailureDecision(enum.Enum):

@@ -69,7 +69,7 @@ def artifacts(connection: Connection, wanted: Ids) -> list[Artifact]:
     types = {row.type_id: row.type_name for row in found}
     classes = {
         type_id: STANDARD_TYPES.get(name)
-        or artifact_class(name, declared_properties(connection, type_id))
+        or artifact_class(name, read_declared_properties(connection, type_id))
         for type_id, name in types.items()
     }
     return [_artifact(classes[row.type_id](), row, typed[row.id], custom[row.id]) for row in found]
@@ -84,7 +84,7 @@ def _artifact(artifact: Artifact, row: Any, typed: _ByName, custom: _ByName) -> 
     return artifact
 
 
-def declared_properties(connection: Connection, type_id: int) -> dict[str, PropertyType]:
+def read_declared_properties(connection: Connection, type_id: int) -> dict[str, PropertyType]:
     """The declared properties of one type."""
     table = db.type_property
     found = connection.execute(
@@ -199,7 +199,7 @@ def runs(connection: Connection, wanted: Ids) -> list[PipelineRun]:
     found = sorted(rows, key=lambda row: (row.create_time_since_epoch, row.id), reverse=True)
     typed, custom = _properties(connection, db.context_property, ids)
     pipelines = pipelines_of_runs(connection, ids)
-    counted, changed_ms = standings(connection, ids)
+    counted, changed_ms = count_standings(connection, ids)
     held = find_held(connection, {row.name: custom[row.id] for row in found})
     return [
         PipelineRun(
@@ -241,7 +241,7 @@ def _list_nodes(properties: Mapping[str, PropertyValue]) -> list[str]:
     return [step["id"] for step in json.loads(str(properties.get(DAG) or "[]"))]
 
 
-def standings(
+def count_standings(
     connection: Connection, runs: Sequence[int]
 ) -> tuple[dict[int, Counter[str]], dict[int, int]]:
     """How many executions of each run stand where, and when the last of them changed."""

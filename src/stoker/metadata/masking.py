@@ -172,7 +172,7 @@ def find_secrets(*values: Any) -> KnownSecrets:
     masking = _Masking()
     masking.mask(values)
     parts = (part for text in masking.found for part in _list_parts(text))
-    return KnownSecrets(part for part in parts if _can_be_told(part))
+    return KnownSecrets(part for part in parts if _can_be_masked(part))
 
 
 def _list_parts(text: str) -> list[str]:
@@ -300,7 +300,7 @@ def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
 
 
-def _can_be_told(text: str) -> bool:
+def _can_be_masked(text: str) -> bool:
     """Whether a secret can be masked wherever it stands, and nothing else with it."""
     fewest = _FEWEST_DIGITS if _is_number(text) else _FEWEST_CHARACTERS
     is_path = os.path.isabs(text) and os.path.exists(text)

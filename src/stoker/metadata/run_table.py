@@ -168,7 +168,9 @@ def count_standings(
     connection: Connection, context_ids: Sequence[int]
 ) -> dict[int, dict[str, int]]:
     """How many executions of each run stand where."""
-    return {one: dict(found) for one, found in load.standings(connection, context_ids)[0].items()}
+    return {
+        one: dict(found) for one, found in load.count_standings(connection, context_ids)[0].items()
+    }
 
 
 def read_parameters(

@@ -486,7 +486,7 @@ class Store:
         """The artifacts that the executions of a run published, by execution and key."""
         return self._by_key(queries.events_of(queries.executions(run_id=run_id), _WRITTEN))
 
-    def touched_by_run(self, run_id: str) -> tuple[_ByExecution, _ByExecution]:
+    def inputs_and_outputs_of_run(self, run_id: str) -> tuple[_ByExecution, _ByExecution]:
         """What the executions of a run read, and what they wrote or are writing, by their keys."""
         steps = queries.executions(run_id=run_id)
         written = (*_WRITTEN, EventType.PENDING_OUTPUT)

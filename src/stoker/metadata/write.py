@@ -51,7 +51,7 @@ def _add_type(
 def _declare(
     connection: Connection, type_id: int, type_name: str, properties: Mapping[str, PropertyType]
 ) -> None:
-    known = load.declared_properties(connection, type_id)
+    known = load.read_declared_properties(connection, type_id)
     for name, kind in properties.items():
         if known.get(name, kind) != kind:
             raise StoreError(

@@ -30,7 +30,7 @@ _WAY_OUT = "publish the model without this check: Trainer(check=False)."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Remark:
     """A sentence on what was found out."""
 
     text: str
@@ -46,7 +46,7 @@ class CheckedModel:
 
     signatures: dict[str, Any]
     """{name: {"inputs": {name: {"dtype": …, "shape": …}}, "outputs": …}}"""
-    findings: list[Finding]
+    remarks: list[Remark]
 
 
 def check_serving_model(folder: str, prefix: str, examples: EvalExamples) -> CheckedModel:
@@ -56,13 +56,13 @@ def check_serving_model(folder: str, prefix: str, examples: EvalExamples) -> Che
     """
     graph = choose_graph(read_graphs(folder), "serve")
     what = prefix.removesuffix("/") or "The SavedModel"
-    findings = [*_search_variables(folder, graph, what)]
+    remarks = [*_search_variables(folder, graph, what)]
     loaded = _load(folder, lambda: tf.saved_model.load(folder, tags=sorted(graph.tags)))
     if loaded is None:
-        findings.append(_cannot_load(what))
+        remarks.append(_cannot_load(what))
     elif not graph.signatures:
         text = f"{what} loads; it was not called: it has no signatures."
-        findings.append(Finding(text=text, is_open=True, is_unproven=True))
+        remarks.append(Remark(text=text, is_open=True, is_unproven=True))
     else:
         for name in _order_signatures(graph):
             one = _SignatureCheck(
@@ -71,8 +71,8 @@ def check_serving_model(folder: str, prefix: str, examples: EvalExamples) -> Che
                 examples=examples,
                 decides=name == (graph.default_signature or name),
             )
-            findings.append(one.run())
-    return _describe(graph, prefix, findings)
+            remarks.append(one.run())
+    return _describe(graph, prefix, remarks)
 
 
 def check_eval_model(folder: str, prefix: str) -> CheckedModel:
@@ -84,15 +84,15 @@ def check_eval_model(folder: str, prefix: str) -> CheckedModel:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             return tf.compat.v1.saved_model.load(session, sorted(graph.tags), folder)
 
-    findings = [*_search_variables(folder, graph, what)]
+    remarks = [*_search_variables(folder, graph, what)]
     loads = _load(folder, load) is not None
-    findings.append(Finding(text=f"{what} loads.") if loads else _cannot_load(what))
-    return _describe(graph, prefix, findings)
+    remarks.append(Remark(text=f"{what} loads.") if loads else _cannot_load(what))
+    return _describe(graph, prefix, remarks)
 
 
-def _describe(graph: MetaGraph, prefix: str, findings: list[Finding]) -> CheckedModel:
+def _describe(graph: MetaGraph, prefix: str, remarks: list[Remark]) -> CheckedModel:
     signatures = {prefix + name: one.to_dict() for name, one in graph.signatures.items()}
-    return CheckedModel(signatures=signatures, findings=findings)
+    return CheckedModel(signatures=signatures, remarks=remarks)
 
 
 def _order_signatures(graph: MetaGraph) -> list[str]:
@@ -100,13 +100,13 @@ def _order_signatures(graph: MetaGraph) -> list[str]:
     return sorted(graph.signatures, key=lambda name: (name != graph.default_signature, name))
 
 
-def _cannot_load(what: str) -> Finding:
+def _cannot_load(what: str) -> Remark:
     why = "it has an op of a library that was not imported"
     text = f"{what} could not be loaded here, and was not called: {why}."
-    return Finding(text=text, is_open=True, is_unproven=True)
+    return Remark(text=text, is_open=True, is_unproven=True)
 
 
-def _search_variables(folder: str, graph: MetaGraph, what: str) -> Iterator[Finding]:
+def _search_variables(folder: str, graph: MetaGraph, what: str) -> Iterator[Remark]:
     """What is not finite and need not be; ModelRejected for a variable that no server can use."""
     message = read_message(folder, graph.tags)
     bad = _load(folder, lambda: find_bad_variables(folder, message)) or []
@@ -118,7 +118,7 @@ def _search_variables(folder: str, graph: MetaGraph, what: str) -> Iterator[Find
         )
     if bad:
         text = f"{what} has variables that are not finite, where that may be meant: {_name(bad)}."
-        yield Finding(text=text, is_open=True)
+        yield Remark(text=text, is_open=True)
 
 
 def _name(variables: list[BadVariable]) -> str:
@@ -172,7 +172,7 @@ class _SignatureCheck:
     decides: bool
     """Whether the model is rejected if it fails."""
 
-    def run(self) -> Finding:
+    def run(self) -> Remark:
         """Call the signature; a sentence on how that went, or ModelRejected."""
         side_effect = self.model.signature.side_effect
         if side_effect and not self.decides:
@@ -190,35 +190,33 @@ class _SignatureCheck:
         num = len(call.examples)
         if failure is None:
             text = f"{self.name} works on {num} {kind} example{'s' * (num > 1)}"
-            return Finding(text=f"{text}{self._describe_schema() if call.made_up else ''}.")
+            return Remark(text=f"{text}{self._describe_schema() if call.made_up else ''}.")
         index, trouble = failure
         if call.made_up or not self.examples.is_fair(self.model.signature.feature_names):
             return self._leave_open(f"could not be judged by {kind} examples: {trouble.why}")
         return self._reject(f"fails on an eval example: {trouble.why}", call.examples[index])
 
-    def _leave_open(self, why: str) -> Finding:
+    def _leave_open(self, why: str) -> Remark:
         """It was not seen to work, and not to fail either."""
         text = f"{self.name} loads; it {why.removesuffix('.')}."
-        return Finding(text=text, is_open=True, is_unproven=self.decides)
+        return Remark(text=text, is_open=True, is_unproven=self.decides)
 
-    def _leave_out(self, why: str) -> Finding:
+    def _leave_out(self, why: str) -> Remark:
         return self._leave_open(f"was not called: {why}")
 
-    def _try_others(self, misfit: Misfit) -> Finding:
+    def _try_others(self, misfit: Misfit) -> Remark:
         """Call it with other values than eval examples, since these do not fit."""
         if rows := choose_rows(self.model.signature, self.examples.rows_of_fit):
             trouble = self._try(rows)
             if trouble is None:
-                return Finding(
-                    text=f"{self.name} works on rows that fit was given, since {misfit}."
-                )
+                return Remark(text=f"{self.name} works on rows that fit was given, since {misfit}.")
             if trouble.is_everywhere:
                 return self._reject(
                     f"gives no finite number for rows that fit was given ({misfit}): {trouble.why}"
                 )
         return self._make_up(misfit)
 
-    def _make_up(self, misfit: Misfit) -> Finding:
+    def _make_up(self, misfit: Misfit) -> Remark:
         """Call it with made-up values, since there are no others."""
         troubles: list[_Trouble] = []
         try:
@@ -226,7 +224,7 @@ class _SignatureCheck:
                 trouble = self._try(inputs)
                 if trouble is None:
                     text = f"{self.name} works on {what}, since {misfit}."
-                    return Finding(text=text, is_open=True)
+                    return Remark(text=text, is_open=True)
                 troubles.append(trouble)
         except Misfit as other:
             return self._leave_out(f"{misfit}, and {other}")
@@ -303,10 +301,10 @@ class _SignatureCheck:
                 return _Trouble(why=why, is_everywhere=is_everywhere)
         return None
 
-    def _reject(self, what: str, example: Example | None = None) -> Finding:
+    def _reject(self, what: str, example: Example | None = None) -> Remark:
         """Raise ModelRejected, if this signature decides; else tell what is wrong with it."""
         if not self.decides:
-            return Finding(text=f"{self.name} {what.rstrip('.')}.", is_open=True)
+            return Remark(text=f"{self.name} {what.rstrip('.')}.", is_open=True)
         folder = self.model.inputs.folder
         lines = [f"The signature {self.name!r} of the model in {folder} {what}"]
         if example is not None:

@@ -114,7 +114,7 @@ class TensorFlowServing:
         import grpc
         from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-        with self._running() as (process, socket):
+        with self._run_server() as (process, socket):
             channel = grpc.insecure_channel(f"unix:{socket}")
             self._wait_until_loaded(process, channel)
             service = prediction_service_pb2_grpc.PredictionServiceStub(channel)
@@ -125,7 +125,7 @@ class TensorFlowServing:
                     raise Unservable(str(error)) from error
 
     @contextlib.contextmanager
-    def _running(self) -> "Iterator[tuple[subprocess.Popen[bytes], str]]":
+    def _run_server(self) -> "Iterator[tuple[subprocess.Popen[bytes], str]]":
         with tempfile.TemporaryDirectory(prefix="stoker-serving-") as tmp:
             base, socket = os.path.join(tmp, "model"), os.path.join(tmp, "socket")
             shutil.copytree(self.folder, os.path.join(base, "1"))

@@ -59,19 +59,19 @@ class Sender:
         if event["kind"] == "run_ended":
             return self._end(event["state"])
         if not self._given_up:
-            with self._giving_up():
+            with self._give_up_on_failure():
                 getattr(self, f"_on_{event['kind']}")(event)
         return bool(self._run)
 
     def send_metrics(self) -> None:
         """Send what trainings have written since the last time."""
         if not self._given_up:
-            with self._giving_up():
+            with self._give_up_on_failure():
                 for execution, files in self._trainings.items():
                     self._send_curves(self._names[execution], files)
 
     @contextlib.contextmanager
-    def _giving_up(self) -> Iterator[None]:
+    def _give_up_on_failure(self) -> Iterator[None]:
         """After the first failure nothing is sent but the end: a server may hang each time."""
         try:
             yield
@@ -210,7 +210,7 @@ class Sender:
     def _end(self, state: str) -> bool:
         self.send_metrics()
         if self._run:
-            with self._giving_up():
+            with self._give_up_on_failure():
                 self._client.set_terminated(self._run, _STATUS.get(state, _OTHER_STATUS))
         return False
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which steps of a run are under way at the same time.
 
-    ready(…) ──▶ the Work of a step ──Task──▶ a thread that waits in `launch`
+    choose_ready(…) ──▶ the Work of a step ──Task──▶ a thread that waits in `launch`
                         ▲                            │
                         └───── its turn again ◀──────┘
 
@@ -109,7 +109,7 @@ def _find_made_types(node: Node) -> set[str]:
     return {channel.type_name for channel in node.outputs.values()}
 
 
-def ready(
+def choose_ready(
     waiting: Sequence[Node],
     running: Collection[Node],
     waits: Mapping[Node, AbstractSet[Node]],
@@ -229,7 +229,7 @@ class _SideBySide:
         while self._goes_on:
             free = find_free_bytes() if self._running else math.inf
             room = Room(num_steps=self._num_steps, free_bytes=free)
-            found = ready(self._waiting, self._running, self._waits, room)
+            found = choose_ready(self._waiting, self._running, self._waits, room)
             if not found:
                 return
             # One at a time: what needs no task is over at once, and may let others start before.

@@ -375,7 +375,7 @@ class Steps:
                     executor=check,
                     outputs=outputs,
                     observed_dir="",
-                    needs=plan.needs.at_home(),
+                    needs=plan.needs.in_this_python(),
                     workers=None,
                     retries=None,
                 )

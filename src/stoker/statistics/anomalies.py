@@ -8,7 +8,7 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
 from stoker.statistics.drift import MEASURES
 from stoker.statistics.expectations import (
-    Finding,
+    Anomaly,
     common_of,
     find_broken_expectations,
     is_in_use,
@@ -124,14 +124,14 @@ def describe_anomalies(anomalies: anomalies_pb2.Anomalies) -> list[tuple[str, st
     ]
 
 
-def _check_size(num_examples: float, limits: schema_pb2.DatasetConstraints) -> Iterator[Finding]:
+def _check_size(num_examples: float, limits: schema_pb2.DatasetConstraints) -> Iterator[Anomaly]:
     has = f"There are {num_examples:g} examples"
     if num_examples < limits.min_examples_count:
         few = f"{has}; there should be at least {limits.min_examples_count}."
-        yield Finding("DATASET_LOW_NUM_EXAMPLES", "Low num examples in dataset.", few)
+        yield Anomaly("DATASET_LOW_NUM_EXAMPLES", "Low num examples in dataset.", few)
     if limits.HasField("max_examples_count") and num_examples > limits.max_examples_count:
         many = f"{has}; there should be at most {limits.max_examples_count}."
-        yield Finding("DATASET_HIGH_NUM_EXAMPLES", "High num examples in dataset.", many)
+        yield Anomaly("DATASET_HIGH_NUM_EXAMPLES", "High num examples in dataset.", many)
 
 
 def _compare_size(
@@ -139,7 +139,7 @@ def _compare_size(
     before: Statistics | None,
     change: schema_pb2.NumericValueComparator,
     what: str,
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     num_before = weigh_examples(before) if before else 0
     if not num_before:
         return
@@ -151,14 +151,14 @@ def _compare_size(
     versus = f"num examples in current dataset versus the previous {what}."
     if ratio < change.min_fraction_threshold:
         few = f"{was} at least {change.min_fraction_threshold:g} times as many."
-        yield Finding("COMPARATOR_LOW_NUM_EXAMPLES", f"Low {versus}", few)
+        yield Anomaly("COMPARATOR_LOW_NUM_EXAMPLES", f"Low {versus}", few)
     if change.HasField("max_fraction_threshold") and ratio > change.max_fraction_threshold:
         many = f"{was} at most {change.max_fraction_threshold:g} times as many."
-        yield Finding("COMPARATOR_HIGH_NUM_EXAMPLES", f"High {versus}", many)
+        yield Anomaly("COMPARATOR_HIGH_NUM_EXAMPLES", f"High {versus}", many)
 
 
-def _new_column(description: str, short: str = "New column") -> Finding:
-    return Finding("SCHEMA_NEW_COLUMN", short, description)
+def _new_column(description: str, short: str = "New column") -> Anomaly:
+    return Anomaly("SCHEMA_NEW_COLUMN", short, description)
 
 
 def _compare(
@@ -167,7 +167,7 @@ def _compare(
     control_name: str,
     control: Statistics | None,
     measurements: list[Measurement],
-) -> list[Finding]:
+) -> list[Anomaly]:
     """What a comparator says about a feature; every measurement is kept, high or not."""
     asked = [name for name in MEASURES if getattr(comparator, name).HasField("threshold")]
     present = common_of(stats).num_non_missing
@@ -176,7 +176,7 @@ def _compare(
     other = dict(features_of(control)).get(feature_name(stats))
     if other is None:
         lacks = f"The {control_name} statistics do not have this feature."
-        return [Finding("COMPARATOR_CONTROL_DATA_MISSING", f"{control_name} data missing", lacks)]
+        return [Anomaly("COMPARATOR_CONTROL_DATA_MISSING", f"{control_name} data missing", lacks)]
     findings = []
     for name in asked:
         measured = MEASURES[name](stats, other)
@@ -189,7 +189,7 @@ def _compare(
         if value > threshold:
             at = f" It is largest at {where!r}." if where is not None else ""
             findings.append(
-                Finding(
+                Anomaly(
                     f"COMPARATOR_{kind}_HIGH",
                     f"High {title} between {_COMPARED[control_name]}",
                     f"The {title} between these and the {control_name} values is {value:.6g}; it "
@@ -200,7 +200,7 @@ def _compare(
 
 
 def add_findings(
-    anomalies: anomalies_pb2.Anomalies, name: str, findings: Sequence[Finding]
+    anomalies: anomalies_pb2.Anomalies, name: str, findings: Sequence[Anomaly]
 ) -> None:
     """Say of a feature what was found, if anything was."""
     if findings:
@@ -209,7 +209,7 @@ def add_findings(
         _report(info, findings)
 
 
-def _report(info: anomalies_pb2.AnomalyInfo, findings: Sequence[Finding]) -> None:
+def _report(info: anomalies_pb2.AnomalyInfo, findings: Sequence[Anomaly]) -> None:
     info.severity = anomalies_pb2.AnomalyInfo.ERROR
     several = len(findings) > 1
     info.short_description = "Multiple errors" if several else findings[0].short

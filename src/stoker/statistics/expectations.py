@@ -30,7 +30,7 @@ _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 _NUM_WORDS = 10
 
 
-class Finding(NamedTuple):
+class Anomaly(NamedTuple):
     """One thing that is not as it should be; `kind` is a name of AnomalyInfo.Type."""
 
     kind: str
@@ -40,18 +40,18 @@ class Finding(NamedTuple):
 
 def find_broken_expectations(
     stats: Stats | None, feature: schema_pb2.Feature, schema: schema_pb2.Schema
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     """What is wrong with a feature that the schema has; None if the statistics do not have it."""
     required = feature.presence.min_count > 0 or feature.presence.min_fraction > 0
     if stats is None:
         if required:
-            yield Finding("SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature.")
+            yield Anomaly("SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature.")
         return
     common = common_of(stats)
     if not common.num_non_missing:
         if required:
             missing = f"All {common.num_missing} examples lack this feature."
-            yield Finding("FEATURE_TYPE_NOT_PRESENT", "Column dropped", missing)
+            yield Anomaly("FEATURE_TYPE_NOT_PRESENT", "Column dropped", missing)
         return
     yield from _check_presence(common, feature.presence)
     yield from _check_valency(common, feature)
@@ -80,32 +80,32 @@ def common_of(stats: Stats) -> statistics_pb2.CommonStatistics:
 
 def _check_presence(
     common: statistics_pb2.CommonStatistics, presence: schema_pb2.FeaturePresence
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     num_present, num_missing = count_presence(common)
     num_examples = num_present + num_missing
     has = f"{num_present:g} of {num_examples:g} examples have this feature"
     if num_present < presence.min_count:
-        yield Finding(
+        yield Anomaly(
             "FEATURE_TYPE_LOW_NUMBER_PRESENT",
             "Column dropped",
             f"{has}; there should be at least {presence.min_count}.",
         )
     if num_present < presence.min_fraction * num_examples:
         wanted = "all" if presence.min_fraction == 1 else f"{presence.min_fraction:.4g} of them"
-        yield Finding(
+        yield Anomaly(
             "FEATURE_TYPE_LOW_FRACTION_PRESENT", "Column dropped", f"{has}; {wanted} should."
         )
 
 
 def _check_valency(
     common: statistics_pb2.CommonStatistics, feature: schema_pb2.Feature
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     low, high = common.min_num_values, common.max_num_values
     has = f"Examples have {low if low == high else f'{low} to {high}'} values"
     counts = [feature.value_count] if feature.HasField("value_count") else []
     counts += feature.value_counts.value_count
     if len(counts) > 1:
-        yield Finding(
+        yield Anomaly(
             "VALUE_NESTEDNESS_MISMATCH",
             "Mismatched value nest level",
             f"The schema has value counts for {len(counts)} levels of nesting, the data one level.",
@@ -114,31 +114,31 @@ def _check_valency(
     for count in counts:
         if count.HasField("min") and low < count.min:
             wanted = f"{has}; there should be at least {count.min}."
-            yield Finding("FEATURE_TYPE_LOW_NUMBER_VALUES", "Missing values", wanted)
+            yield Anomaly("FEATURE_TYPE_LOW_NUMBER_VALUES", "Missing values", wanted)
         if count.HasField("max") and high > count.max:
             wanted = f"{has}; there should be at most {count.max}."
-            yield Finding("FEATURE_TYPE_HIGH_NUMBER_VALUES", "Superfluous values", wanted)
+            yield Anomaly("FEATURE_TYPE_HIGH_NUMBER_VALUES", "Superfluous values", wanted)
     if feature.HasField("shape"):
         size = math.prod(dim.size for dim in feature.shape.dim)
         if common.num_missing or not low == high == size:
             lack = f", and {common.num_missing} lack the feature" if common.num_missing else ""
-            yield Finding(
+            yield Anomaly(
                 "INVALID_FEATURE_SHAPE",
                 "Feature shape dropped",
                 f"{has}{lack}; its shape says {size} in every example.",
             )
 
 
-def _check_type(stats: Stats, feature: schema_pb2.Feature) -> Iterator[Finding]:
+def _check_type(stats: Stats, feature: schema_pb2.Feature) -> Iterator[Anomaly]:
     name = schema_pb2.FeatureType.Name(feature.type)
     if feature.type == schema_pb2.TYPE_UNKNOWN:
-        yield Finding(
+        yield Anomaly(
             "FEATURE_MISSING_TYPE",
             "Unspecified type",
             f"The schema does not say its type; the data is {Stats.Type.Name(stats.type)}.",
         )
     elif feature.type != FEATURE_TYPES.get(stats.type):
-        yield Finding(
+        yield Anomaly(
             "UNEXPECTED_DATA_TYPE",
             "Unexpected data type",
             f"The data is {Stats.Type.Name(stats.type)}; the schema says {name}.",
@@ -147,13 +147,13 @@ def _check_type(stats: Stats, feature: schema_pb2.Feature) -> Iterator[Finding]:
 
 def _check_domain(
     stats: Stats, feature: schema_pb2.Feature, schema: schema_pb2.Schema
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     kind = feature.WhichOneof("domain_info")
     if kind not in _DOMAINS:
         return
     types, check = _DOMAINS[kind]
     if feature.type not in types:
-        yield Finding(
+        yield Anomaly(
             "DOMAIN_INVALID_FOR_TYPE",
             "The domain does not match the type",
             f"A feature of type {schema_pb2.FeatureType.Name(feature.type)} cannot have a domain "
@@ -163,7 +163,7 @@ def _check_domain(
     named = {domain.name: domain for domain in schema.string_domain}
     if kind == "domain" and feature.domain not in named:
         missing = f"The schema has no string_domain {feature.domain!r}."
-        yield Finding("INVALID_DOMAIN_SPECIFICATION", "Missing domain", missing)
+        yield Anomaly("INVALID_DOMAIN_SPECIFICATION", "Missing domain", missing)
         return
     domain = named[feature.domain] if kind == "domain" else getattr(feature, kind)
     yield from check(stats, feature, domain)
@@ -171,9 +171,9 @@ def _check_domain(
 
 def _check_string_domain(
     stats: Stats, feature: schema_pb2.Feature, domain: schema_pb2.StringDomain
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     if stats.string_stats.invalid_utf8_count:
-        yield Finding(
+        yield Anomaly(
             "ENUM_TYPE_INVALID_UTF8",
             "Invalid UTF8 strings",
             f"{stats.string_stats.invalid_utf8_count} values are not UTF-8 text.",
@@ -184,7 +184,7 @@ def _check_string_domain(
     unexpected = {word: count for word, count in words.items() if word not in known}
     num_values, num_unexpected = sum(words.values()), sum(unexpected.values())
     if num_unexpected > num_values * (1 - feature.distribution_constraints.min_domain_mass):
-        yield Finding(
+        yield Anomaly(
             "ENUM_TYPE_UNEXPECTED_STRING_VALUES",
             "Unexpected string values",
             f"{num_unexpected:.0f} of {num_values:.0f} values are not in the domain: "
@@ -194,39 +194,39 @@ def _check_string_domain(
 
 def _check_number_domain(
     stats: Stats, _: schema_pb2.Feature, domain: schema_pb2.IntDomain | schema_pb2.FloatDomain
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     words = words_of(stats)
     is_float = isinstance(domain, schema_pb2.FloatDomain)
     if strange := _list_others(words, _is_float if is_float else is_integer):
         kind = "FLOAT_TYPE_STRING_NOT_FLOAT" if is_float else "INT_TYPE_NOT_INT_STRING"
         not_text = f"not the text of {'numbers' if is_float else 'integers'}"
-        yield Finding(kind, "Invalid values", f"Some values are {not_text}: {strange}.")
+        yield Anomaly(kind, "Invalid values", f"Some values are {not_text}: {strange}.")
         return
     numbers = numbers_of(stats)
     if is_float:
         num_nan = max((histogram.num_nan for histogram in stats.num_stats.histograms), default=0)
         if domain.disallow_nan and num_nan:
-            yield Finding("FLOAT_TYPE_HAS_NAN", "Invalid values", f"{num_nan:.0f} values are NaN.")
+            yield Anomaly("FLOAT_TYPE_HAS_NAN", "Invalid values", f"{num_nan:.0f} values are NaN.")
         if domain.disallow_inf and any(map(math.isinf, numbers)):
-            yield Finding("FLOAT_TYPE_HAS_INF", "Invalid values", "Some values are infinite.")
+            yield Anomaly("FLOAT_TYPE_HAS_INF", "Invalid values", "Some values are infinite.")
     yield from check_interval(numbers, domain)
 
 
 def _check_bool_domain(
     stats: Stats, feature: schema_pb2.Feature, domain: schema_pb2.BoolDomain
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     words = words_of(stats)
     if feature.type == schema_pb2.BYTES:
         known = {domain.true_value, domain.false_value} - {""}
         if strange := _list_others(words, known.__contains__):
             neither = f"Some values are neither of {sorted(known)}: {strange}."
-            yield Finding("BOOL_TYPE_UNEXPECTED_STRING", "Non-boolean values", neither)
+            yield Anomaly("BOOL_TYPE_UNEXPECTED_STRING", "Non-boolean values", neither)
         return
     is_float = feature.type == schema_pb2.FLOAT
     for number in numbers_of(stats):
         if number not in (0, 1):
             size = "BIG_INT" if number > 1 else "SMALL_INT"
-            yield Finding(
+            yield Anomaly(
                 f"BOOL_TYPE_{'UNEXPECTED_FLOAT' if is_float else size}",
                 "Non-boolean values",
                 f"Some values are neither 0 nor 1, such as {number:g}.",
@@ -234,12 +234,12 @@ def _check_bool_domain(
             return
 
 
-def _check_nothing(*_: Any) -> Iterator[Finding]:
+def _check_nothing(*_: Any) -> Iterator[Anomaly]:
     """Of what such domains mean, statistics say nothing."""
     yield from ()
 
 
-_Check: TypeAlias = Callable[[Stats, schema_pb2.Feature, Any], Iterator[Finding]]
+_Check: TypeAlias = Callable[[Stats, schema_pb2.Feature, Any], Iterator[Anomaly]]
 _DOMAINS: dict[str, tuple[set[int], _Check]] = {
     "domain": ({schema_pb2.BYTES}, _check_string_domain),
     "string_domain": ({schema_pb2.BYTES}, _check_string_domain),
@@ -263,7 +263,7 @@ def numbers_of(stats: Stats) -> list[float]:
 
 def check_interval(
     numbers: list[float], domain: schema_pb2.IntDomain | schema_pb2.FloatDomain
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     """What is wrong with the least and the greatest of a feature's values, if it has any."""
     kind = "FLOAT" if isinstance(domain, schema_pb2.FloatDomain) else "INT"
     if not numbers:
@@ -271,25 +271,25 @@ def check_interval(
     least, greatest = min(numbers), max(numbers)
     if domain.HasField("min") and least < domain.min:
         too_small = f"The least value is {least:g}; it should be at least {domain.min:g}."
-        yield Finding(f"{kind}_TYPE_SMALL_{kind}", "Out-of-range values", too_small)
+        yield Anomaly(f"{kind}_TYPE_SMALL_{kind}", "Out-of-range values", too_small)
     if domain.HasField("max") and greatest > domain.max:
         too_big = f"The greatest value is {greatest:g}; it should be at most {domain.max:g}."
-        yield Finding(f"{kind}_TYPE_BIG_{kind}", "Out-of-range values", too_big)
+        yield Anomaly(f"{kind}_TYPE_BIG_{kind}", "Out-of-range values", too_big)
 
 
-def _check_unique(stats: Stats, wanted: schema_pb2.UniqueConstraints) -> Iterator[Finding]:
+def _check_unique(stats: Stats, wanted: schema_pb2.UniqueConstraints) -> Iterator[Anomaly]:
     if not stats.HasField("string_stats"):
         not_counted = "Different values are counted of text and categories only."
-        yield Finding("FEATURE_TYPE_NO_UNIQUE", "No unique values", not_counted)
+        yield Anomaly("FEATURE_TYPE_NO_UNIQUE", "No unique values", not_counted)
         return
     num_unique = stats.string_stats.unique
     has = f"There are {num_unique} different values; there should be"
     if num_unique < wanted.min:
         few = f"{has} at least {wanted.min}."
-        yield Finding("FEATURE_TYPE_LOW_UNIQUE", "Low number of unique values", few)
+        yield Anomaly("FEATURE_TYPE_LOW_UNIQUE", "Low number of unique values", few)
     if num_unique > wanted.max:
         many = f"{has} at most {wanted.max}."
-        yield Finding("FEATURE_TYPE_HIGH_UNIQUE", "High number of unique values", many)
+        yield Anomaly("FEATURE_TYPE_HIGH_UNIQUE", "High number of unique values", many)
 
 
 def _is_float(word: str) -> bool:

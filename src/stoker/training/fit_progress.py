@@ -301,13 +301,13 @@ class _FitProgress:
         assert self._values
         if self._steps:
             self._steps.do_only_one()
-        self._before = self._values.read_sums(*self._last_told(batch))
+        self._before = self._values.read_sums(*self._find_last_told(batch))
 
     def _end_point(self, batch: int) -> None:
         """After `batch` steps of the epoch, write what the last one added to the metrics."""
         assert self._values
         assert self._before is not None
-        told, logs = self._last_told(batch)
+        told, logs = self._find_last_told(batch)
         after = self._values.read_sums(told, logs)
         values = self._values.values_between(self._before, after, logs if told == batch else None)
         step, self._before = self._steps_before + batch, None
@@ -317,7 +317,7 @@ class _FitProgress:
         self._write("train", step, values)
         self._check_gpu()
 
-    def _last_told(self, batch: int) -> tuple[int, Any]:
+    def _find_last_told(self, batch: int) -> tuple[int, Any]:
         """The number of steps that Keras told of last, and what it told."""
         return self._recent[-1] if self._recent else (batch, None)
 

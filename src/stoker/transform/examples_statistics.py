@@ -15,7 +15,7 @@ from stoker.stand_ins.tfdv.stats_options import StatsOptions
 from stoker.statistics.anomalies import ANOMALIES_FILE, add_findings, write_anomalies
 from stoker.statistics.compute import STATISTICS_FILE, write_statistics
 from stoker.statistics.data_schema import SCHEMA_FILE, write_schema
-from stoker.statistics.expectations import Finding, check_interval
+from stoker.statistics.expectations import Anomaly, check_interval
 from stoker.transform.example_batches import keep_spread, read_sample
 from stoker.transform.job import TransformJob
 
@@ -77,13 +77,13 @@ def find_anomalies(table: pa.Table, schema: schema_pb2.Schema) -> anomalies_pb2.
     return anomalies
 
 
-def _check_feature(feature: schema_pb2.Feature, table: pa.Table) -> Iterator[Finding]:
+def _check_feature(feature: schema_pb2.Feature, table: pa.Table) -> Iterator[Anomaly]:
     if feature.name not in table.column_names:
-        yield Finding("SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature.")
+        yield Anomaly("SCHEMA_MISSING_COLUMN", "Column dropped", "No example has this feature.")
         return
     values = pc.list_flatten(table.column(feature.name))
     if pa.types.is_floating(values.type):
         if pc.any(pc.is_nan(values)).as_py():
-            yield Finding("FLOAT_TYPE_HAS_NAN", "NaN values", "Some values are not numbers.")
+            yield Anomaly("FLOAT_TYPE_HAS_NAN", "NaN values", "Some values are not numbers.")
     elif pa.types.is_integer(values.type) and feature.HasField("int_domain") and len(values):
         yield from check_interval([*pc.min_max(values).as_py().values()], feature.int_domain)

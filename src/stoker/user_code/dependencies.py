@@ -13,7 +13,7 @@ import re
 import symtable
 from collections.abc import Iterator, Sequence
 
-from stoker.dsl.definitions import bound_names, used_names
+from stoker.dsl.definitions import find_bound_names, find_used_names
 from stoker.user_code.effects import PlainStatements, drop_main_guard
 
 _LOOKUPS = frozenset(
@@ -54,7 +54,7 @@ def _find_bindings(statements: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
     """The statements by the names that they bind; `*` is what a star import binds."""
     found: dict[str, list[ast.stmt]] = {}
     for statement in statements:
-        for name in bound_names(statement):
+        for name in find_bound_names(statement):
             found.setdefault(name, []).append(statement)
         if "*" in _list_words(statement):
             found.setdefault("*", []).append(statement)
@@ -80,7 +80,7 @@ def _take(statements: Sequence[ast.stmt], name: str) -> set[ast.stmt]:
 def _find_used(statement: ast.stmt) -> set[str]:
     """The names that a statement may use: those in its code, and whatever its strings name."""
     table = symtable.symtable(ast.unparse(statement), "definition", "exec")
-    return used_names(table).union(_list_strings(statement))
+    return find_used_names(table).union(_list_strings(statement))
 
 
 def _list_strings(statement: ast.stmt) -> Iterator[str]:

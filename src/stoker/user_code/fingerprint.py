@@ -28,6 +28,6 @@ def digest_definition(file: str, name: str) -> str:
     return hashlib.sha256(source.encode() if isinstance(source, str) else source).hexdigest()
 
 
-def loaded_files() -> list[str]:
+def list_loaded_files() -> list[str]:
     """The user's own files that this process has loaded as modules, the pipeline file apart."""
-    return modules.loaded_files(_OURS)
+    return modules.list_loaded_files(_OURS)

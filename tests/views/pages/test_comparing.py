@@ -5,7 +5,7 @@ import pytest
 
 from stoker.storage.root import Root
 from stoker.views.pages.comparing import compare_runs
-from stoker.views.pages.run_reading import RunRecord, Step
+from stoker.views.pages.run_reading import RunRecord, StepRecord
 
 
 def make_run(root, number, code="", **parameters):
@@ -15,7 +15,7 @@ def make_run(root, number, code="", **parameters):
         path = root / ".stoker/sources" / digest
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(code)
-    step = Step(
+    step = StepRecord(
         node_id="Trainer",
         type_name="Trainer",
         state="complete",
@@ -56,7 +56,9 @@ def test_a_digest_leads_nowhere_else(tmp_path):
     (tmp_path / "secret").write_text("secret")
     runs = [make_run(tmp_path, number) for number in (1, 2)]
     parts = {"file module.py": "../../secret"}
-    step = Step(node_id="Trainer", type_name="", state="complete", execution_id=2, parts=parts)
+    step = StepRecord(
+        node_id="Trainer", type_name="", state="complete", execution_id=2, parts=parts
+    )
     object.__setattr__(runs[1], "steps", [step])
     (change,) = compare_runs(runs).code
     assert change.diffs == {}

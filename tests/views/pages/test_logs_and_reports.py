@@ -4,7 +4,7 @@
 from test_comparing import make_run
 
 from stoker.views.pages.report import LARGEST, render_report
-from stoker.views.pages.run_reading import RunRecord, Step, read_log
+from stoker.views.pages.run_reading import RunRecord, StepRecord, read_log
 
 
 def test_a_log_goes_on_where_it_was_left(tmp_path):
@@ -44,7 +44,7 @@ def test_a_report_of_long_logs_stays_small(tmp_path):
     log = tmp_path / "log.txt"
     log.write_text("<&>\n" * 1_000_000)
     steps = [
-        Step(
+        StepRecord(
             node_id=f"step {number}",
             type_name="Step",
             state="complete",

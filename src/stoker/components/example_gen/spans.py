@@ -30,7 +30,7 @@ _FIRST_DAY = datetime.date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenSpan:
     """The span and version to read, and the pattern of its files for each split, as given."""
 
     span: int
@@ -50,13 +50,13 @@ class _Found:
 
 def choose(
     input_base: str, splits: Sequence[Input.Split], range_config: RangeConfig | None
-) -> Chosen:
+) -> ChosenSpan:
     """Find the newest span, or the one that is asked for, which all splits must have."""
     check_patterns(splits)
     check_range(splits, range_config)
     patterns = {split.name: split.pattern for split in splits}
     if not _words(splits[0].pattern):
-        return Chosen(span=0, version=None, patterns=patterns)
+        return ChosenSpan(span=0, version=None, patterns=patterns)
     newest = {
         name: _newest(below(input_base, pattern), range_config)
         for name, pattern in patterns.items()
@@ -67,7 +67,7 @@ def choose(
         )
         raise BadData(f"All splits need the same span and version, but the newest are {told}.")
     any_found = next(iter(newest.values()))
-    return Chosen(
+    return ChosenSpan(
         span=any_found.span,
         version=any_found.version if "VERSION" in _words(splits[0].pattern) else None,
         patterns={
@@ -76,7 +76,7 @@ def choose(
     )
 
 
-def choose_of_query(splits: Sequence[Input.Split], range_config: RangeConfig | None) -> Chosen:
+def choose_of_query(splits: Sequence[Input.Split], range_config: RangeConfig | None) -> ChosenSpan:
     """Queries with the one span filled in that is asked for."""
     span = 0
     if range_config is not None:
@@ -88,7 +88,7 @@ def choose_of_query(splits: Sequence[Input.Split], range_config: RangeConfig | N
             )
         span = range_config.static_range.start_span_number
     patterns = {split.name: fill_in_query(split.pattern, span) for split in splits}
-    return Chosen(span=span, version=None, patterns=patterns)
+    return ChosenSpan(span=span, version=None, patterns=patterns)
 
 
 def fill_in_query(query: str, span: int) -> str:

@@ -58,9 +58,9 @@ class ModelCheck(dsl.BaseExecutor):
         for checked in _check(
             model.uri, serving, evaluation, input_dict, exec_properties, rows_file
         ):
-            notes += [finding.text for finding in checked.findings]
-            left_open += [finding.text for finding in checked.findings if finding.is_open]
-            unproven += [finding.text for finding in checked.findings if finding.is_unproven]
+            notes += [remark.text for remark in checked.remarks]
+            left_open += [remark.text for remark in checked.remarks if remark.is_open]
+            unproven += [remark.text for remark in checked.remarks if remark.is_unproven]
             signatures |= checked.signatures
         if unproven and exec_properties.get("check") == "required":
             raise ModelRejected(

@@ -91,7 +91,7 @@ class Venv:
         return os.path.join(self.folder, "bin", "python")
 
 
-def home() -> str:
+def find_home() -> str:
     """Where Stoker keeps what all pipelines of a user share."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return os.path.abspath(os.environ.get("STOKER_HOME") or os.path.join(data, "stoker"))
@@ -99,7 +99,7 @@ def home() -> str:
 
 def list_venvs() -> list[Venv]:
     """Every environment that is ready, by name."""
-    folder = os.path.join(home(), "envs")
+    folder = os.path.join(find_home(), "envs")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     return [one for one in map(_read_venv, names) if one]
 
@@ -178,7 +178,7 @@ def remove(name: str) -> bool:
 def _folder(name: str) -> str:
     if os.path.basename(name) != name or name.startswith("."):
         raise ValueError(f"An environment takes the name of a folder, got {name!r}.")
-    return os.path.join(home(), "envs", name)
+    return os.path.join(find_home(), "envs", name)
 
 
 def _read_venv(name: str) -> Venv | None:
@@ -194,8 +194,8 @@ def _read_venv(name: str) -> Venv | None:
 
 def _lock(name: str) -> AbstractContextManager[None]:
     """Held by whoever makes or removes an environment; others wait."""
-    os.makedirs(os.path.join(home(), "envs"), exist_ok=True)
-    return hold_lock(os.path.join(home(), "envs", f"{name}.lock"))
+    os.makedirs(os.path.join(find_home(), "envs"), exist_ok=True)
+    return hold_lock(os.path.join(find_home(), "envs", f"{name}.lock"))
 
 
 def _commands(recipe: Recipe, base: str, folder: str) -> Iterator[list[str]]:

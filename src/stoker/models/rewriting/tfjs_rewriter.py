@@ -20,7 +20,7 @@ import numpy as np
 from stoker.any_python.lines import say
 from stoker.errors import RewriteFailed
 from stoker.launchers.interpreters.finding import scrub
-from stoker.launchers.interpreters.venvs import RECIPES, create, home
+from stoker.launchers.interpreters.venvs import RECIPES, create, find_home
 from stoker.models.inputs import Arrays
 from stoker.models.rewriting.comparison import NUM_TIMED
 from stoker.models.rewriting.conversion import Conversion, NotRun, Runtime, UnsupportedOps, prepare
@@ -111,7 +111,7 @@ def find_runtime(model_path: str) -> Runtime | NotRun:
 
 def _install() -> str:
     """The folder with the package, fetched if need be; OSError if it cannot be had."""
-    folder = os.path.join(home(), "node", f"tfjs-{_VERSION}")
+    folder = os.path.join(find_home(), "node", f"tfjs-{_VERSION}")
     modules = os.path.join(folder, "node_modules")
     if os.path.isdir(modules):
         return modules

@@ -184,7 +184,7 @@ def put_node(connection: Connection, kind: NodeKind, node: Any, mask: Collection
     """Insert a node, or write over the one with its id: all of it, or what `mask` names."""
     known = _find_node(connection, kind, node) if node.HasField("id") else None
     type_id = known.type_id if known else node.type_id
-    declared = _declared(connection, kind, node, type_id)
+    declared = _read_declared(connection, kind, node, type_id)
     for name, value in node.properties.items():
         _check_value(kind, name, value, declared)
     if known:
@@ -216,7 +216,9 @@ def _find_node(connection: Connection, kind: NodeKind, node: Any) -> Any:
     return found
 
 
-def _declared(connection: Connection, kind: NodeKind, node: Any, type_id: int) -> Mapping[str, int]:
+def _read_declared(
+    connection: Connection, kind: NodeKind, node: Any, type_id: int
+) -> Mapping[str, int]:
     if not type_id:
         raise InvalidArgumentError(f"A {kind.name} needs a type_id: {_one_line(node)}")
     table = db.type_

@@ -247,7 +247,7 @@ class MetadataStore:
         self, context_id: int, list_options: ListOptions | None = None
     ) -> list[Any]:
         """The artifacts in a context."""
-        inside = _linked(db.attribution, "context_id", context_id, "artifact_id")
+        inside = _select_linked(db.attribution, "context_id", context_id, "artifact_id")
         return self._list(ARTIFACT, list_options, db.artifact.c.id.in_(inside))
 
     def get_artifacts_by_external_ids(self, external_ids: Iterable[str]) -> list[Any]:
@@ -289,7 +289,7 @@ class MetadataStore:
         self, context_id: int, list_options: ListOptions | None = None
     ) -> list[Any]:
         """The executions in a context."""
-        inside = _linked(db.association, "context_id", context_id, "execution_id")
+        inside = _select_linked(db.association, "context_id", context_id, "execution_id")
         return self._list(EXECUTION, list_options, db.execution.c.id.in_(inside))
 
     def get_executions_by_external_ids(self, external_ids: Iterable[str]) -> list[Any]:
@@ -341,12 +341,12 @@ class MetadataStore:
 
     def get_parent_contexts_by_context(self, context_id: int) -> list[Any]:
         """The contexts above a context."""
-        parents = _linked(db.parent_context, "context_id", context_id, "parent_context_id")
+        parents = _select_linked(db.parent_context, "context_id", context_id, "parent_context_id")
         return self._get(CONTEXT, db.context.c.id.in_(parents))
 
     def get_children_contexts_by_context(self, context_id: int) -> list[Any]:
         """The contexts below a context."""
-        children = _linked(db.parent_context, "parent_context_id", context_id, "context_id")
+        children = _select_linked(db.parent_context, "parent_context_id", context_id, "context_id")
         return self._get(CONTEXT, db.context.c.id.in_(children))
 
     def put_parent_contexts(self, parent_contexts: Sequence[Any]) -> None:
@@ -488,7 +488,7 @@ class MetadataStore:
         return next(iter(self._get(kind, of_type, kind.table.c.name == name)), None)
 
     def _get_around(self, link: Any, here: str, node_id: int, there: str) -> list[Any]:
-        found = self._get(CONTEXT, db.context.c.id.in_(_linked(link, here, node_id, there)))
+        found = self._get(CONTEXT, db.context.c.id.in_(_select_linked(link, here, node_id, there)))
         if not found:
             raise NotFoundError(f"There is no context with the {here} {node_id}: put it first.")
         return found
@@ -541,7 +541,7 @@ def _is_of_type(kind: NodeKind, name: str, version: str | None) -> ColumnElement
     return kind.table.c.type_id.in_(types)
 
 
-def _linked(link: Any, here: str, node_id: int, there: str) -> Select[int]:
+def _select_linked(link: Any, here: str, node_id: int, there: str) -> Select[int]:
     return select(link.c[there]).where(link.c[here] == node_id)
 
 

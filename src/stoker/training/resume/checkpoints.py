@@ -133,7 +133,7 @@ class CheckpointSchedule:
             self.next = max(self.next, self._began + cost / _SHARE)
         return now >= self.next
 
-    def wrote(self, *, began: float, ended: float) -> None:
+    def note_written(self, *, began: float, ended: float) -> None:
         """A checkpoint was written in this time."""
         self._is_guessed = False
         seldom = max(_LEAST_SECONDS, (ended - began) / _SHARE)
@@ -252,7 +252,7 @@ class Checkpointer:
             self.saved = True
         except Exception as error:  # of a disk, or of the user's objects when they are looked at
             self._warn_of(error)
-        self.schedule.wrote(began=began, ended=time.perf_counter())
+        self.schedule.note_written(began=began, ended=time.perf_counter())
 
     def stop_if_wanted(self, step: int) -> None:
         """End the training here if the process was asked to stop, and note how far it is."""

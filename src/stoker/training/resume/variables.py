@@ -29,8 +29,8 @@ def variables_of(objects: Iterable[Any]) -> list[Any]:
     found = {
         id(part): part
         for one in objects
-        for variable in _all_of(one)
-        for part in _parts_here(variable)
+        for variable in _walk_variables(one)
+        for part in _find_parts(variable)
     }
     return [variable for variable in found.values() if variable.dtype.name != "string"]
 
@@ -61,7 +61,7 @@ def set_variables(
         _assign(variable, value)
 
 
-def _all_of(thing: Any) -> Iterator[Any]:
+def _walk_variables(thing: Any) -> Iterator[Any]:
     import tensorflow as tf
 
     if isinstance(thing, tf.Variable):
@@ -71,24 +71,24 @@ def _all_of(thing: Any) -> Iterator[Any]:
         yield thing.state
     if isinstance(thing, tf.__internal__.tracking.Trackable):
         # Not TrackableView.descendants: that sorts by nothing that stays the same.
-        yield from _attached_to(thing, tf.train.TrackableView(thing))
+        yield from _walk_attached(thing, tf.train.TrackableView(thing))
     of_its_own: Any = ()
     with contextlib.suppress(ValueError):  # a model of Keras 2 that is not built has none to tell
         of_its_own = getattr(thing, "variables", ())
     yield from of_its_own() if callable(of_its_own) else of_its_own
 
 
-def _attached_to(root: Any, view: Any) -> Iterator[Any]:
+def _walk_attached(root: Any, view: Any) -> Iterator[Any]:
     queue, seen = [root], {id(root)}
     for one in queue:
         yield one
-        for child in (*view.children(one).values(), *_left_out_of_checkpoints(one)):
+        for child in (*view.children(one).values(), *_find_generator_state(one)):
             if id(child) not in seen:
                 seen.add(id(child))
                 queue.append(child)
 
 
-def _left_out_of_checkpoints(thing: Any) -> list[Any]:
+def _find_generator_state(thing: Any) -> list[Any]:
     """The state of the generator of a Dropout, or a layer like it, of Keras 2."""
     import tensorflow as tf
 
@@ -98,7 +98,7 @@ def _left_out_of_checkpoints(thing: Any) -> list[Any]:
     return [generator.state] if generator is not None else []
 
 
-def _parts_here(thing: Any) -> Sequence[Any]:
+def _find_parts(thing: Any) -> Sequence[Any]:
     """The TensorFlow variables that a thing is, or that one of Keras 3 holds; else none."""
     import tensorflow as tf
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from stoker.training.tuning.trials import Search, Trial, shown
+from stoker.training.tuning.trials import Search, Trial, show_value
 
 _WIDTH, _HEIGHT = 720, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 20, 50
@@ -30,7 +30,7 @@ tr.best td { font-weight: 600; }
 def page(search: Search) -> str:
     """The page, complete in itself."""
     best = search.best
-    result = f"The best {escape(search.objective)} is {shown(best.score)}." if best else ""
+    result = f"The best {escape(search.objective)} is {show_value(best.score)}." if best else ""
     num_failed = len(search.failed)
     failed = f" {num_failed} failed." if num_failed else ""
     return (
@@ -44,7 +44,7 @@ def page(search: Search) -> str:
 
 def _svg(search: Search) -> str:
     scale = _Scale(search.trials)
-    marks = [*_ticks(scale), *_so_far(search, scale)]
+    marks = [*_draw_ticks(scale), *_draw_best_so_far(search, scale)]
     for index, trial in enumerate(search.trials):
         marks.append(_mark(trial, scale.x(index), scale, is_best=trial is search.best))
     middle, bottom = (_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 10
@@ -74,15 +74,15 @@ class _Scale:
         return round(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM), 1)
 
 
-def _ticks(scale: _Scale) -> Iterator[str]:
+def _draw_ticks(scale: _Scale) -> Iterator[str]:
     for index in range(_NUM_TICKS):
         score = scale.low + (scale.high - scale.low) * index / (_NUM_TICKS - 1)
         y = scale.y(score)
         yield f'<line class="axis" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>'
-        yield f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{shown(score)}</text>'
+        yield f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{show_value(score)}</text>'
 
 
-def _so_far(search: Search, scale: _Scale) -> Iterator[str]:
+def _draw_best_so_far(search: Search, scale: _Scale) -> Iterator[str]:
     """The best score so far, as steps."""
     better = max if search.direction == "max" else min
     best: float | None = None
@@ -99,13 +99,13 @@ def _so_far(search: Search, scale: _Scale) -> Iterator[str]:
 
 
 def _mark(trial: Trial, x: float, scale: _Scale, *, is_best: bool) -> str:
-    values = ", ".join(f"{name}={shown(value)}" for name, value in trial.values.items())
+    values = ", ".join(f"{name}={show_value(value)}" for name, value in trial.values.items())
     if trial.score is None:
         y = _HEIGHT - _BOTTOM + 12
         title = escape(f"trial {trial.id} failed: {trial.last_words}; {values}")
         cross = f"M{x - 4},{y - 4}l8,8m0,-8l-8,8"
         return f'<path class="failed" d="{cross}"><title>{title}</title></path>'
-    title = escape(f"trial {trial.id}: {shown(trial.score)}; {values}")
+    title = escape(f"trial {trial.id}: {show_value(trial.score)}; {values}")
     kind, radius = ("best", 6) if is_best else ("trial", 4)
     place = f'cx="{x}" cy="{scale.y(trial.score)}" r="{radius}"'
     return f'<circle class="{kind}" {place}><title>{title}</title></circle>'
@@ -116,8 +116,8 @@ def _table(search: Search) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in ("trial", search.objective, *names))
     lines = []
     for trial in search.ranked:
-        score = trial.last_words if trial.score is None else shown(trial.score)
-        values = [shown(trial.values[name]) if name in trial.values else "" for name in names]
+        score = trial.last_words if trial.score is None else show_value(trial.score)
+        values = [show_value(trial.values[name]) if name in trial.values else "" for name in names]
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in (trial.id, score, *values))
         lines.append(f'<tr class="{"best" if trial is search.best else ""}">{cells}</tr>')
     return f'<div class="table"><table><tr>{head}</tr>{"".join(lines)}</table></div>'

@@ -82,13 +82,13 @@ def describe(search: Search, trial: Trial) -> str:
     if trial.score is None:
         result = f"trial {trial.id} failed: {trial.last_words.rstrip('.')}"
     else:
-        result = f"trial {trial.id}: {search.objective} {shown(trial.score)}"
+        result = f"trial {trial.id}: {search.objective} {show_value(trial.score)}"
     best = search.best
     if best is trial:
         result += ", the best so far"
     elif best:
-        result += f", best {shown(best.score)} (trial {best.id})"
-    values = " ".join(f"{name}={shown(value)}" for name, value in trial.values.items())
+        result += f", best {show_value(best.score)} (trial {best.id})"
+    values = " ".join(f"{name}={show_value(value)}" for name, value in trial.values.items())
     return f"{result}, {values}" if values else result
 
 
@@ -97,8 +97,8 @@ def table(search: Search) -> str:
     names = list(dict.fromkeys(name for trial in search.trials for name in trial.values))
     cells = [["", "trial", search.objective, *names]]
     for trial in search.trials:
-        score = "failed" if trial.score is None else shown(trial.score)
-        values = [shown(trial.values[name]) if name in trial.values else "" for name in names]
+        score = "failed" if trial.score is None else show_value(trial.score)
+        values = [show_value(trial.values[name]) if name in trial.values else "" for name in names]
         cells.append(["*" if trial is search.best else "", trial.id, score, *values])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
@@ -108,7 +108,7 @@ def table(search: Search) -> str:
     return "\n".join(lines)
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A hyperparameter or a score as text that is short enough for a table."""
     if isinstance(value, float):
         return f"{value:.4g}"

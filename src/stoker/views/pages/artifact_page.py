@@ -45,7 +45,7 @@ class FileRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Judgement:
     """What another artifact says of a model."""
 
     artifact: Artifact
@@ -152,13 +152,13 @@ def _draw_lineage(near: Neighbourhood, around: dict[int, Artifact], here: int, b
 
 def _find_findings(
     near: Neighbourhood, around: dict[int, Artifact], model: Artifact
-) -> list[Finding]:
+) -> list[Judgement]:
     """What steps that read a model have said of it."""
     if not isinstance(model, Model):
         return []
     made = _list_made_from(near, around, model.id)
     found = [(one, _say_of_model(one)) for one in made]
-    return [Finding(artifact=one, text=text) for one, text in found if text]
+    return [Judgement(artifact=one, text=text) for one, text in found if text]
 
 
 def _list_made_from(

@@ -18,7 +18,7 @@ from stoker.storage.digests import DamagedManifest, Manifest
 from stoker.storage.root import Root, manifest_file
 from stoker.views.data_tables import read_split_statistics
 from stoker.views.pages.run_page import flatten_parameters
-from stoker.views.pages.run_reading import RunRecord, Step, read_curves
+from stoker.views.pages.run_reading import RunRecord, StepRecord, read_curves
 
 FEWEST, MOST = 2, 10
 _CODE = ("file ", "source of ")
@@ -284,7 +284,7 @@ def collect_statistics(
     return found
 
 
-def _first_statistics(run: RunRecord) -> list[tuple[Step, ExampleStatistics]]:
+def _first_statistics(run: RunRecord) -> list[tuple[StepRecord, ExampleStatistics]]:
     """The statistics of a run's data as it came: those of the first step that made some."""
     for step in run.steps:
         made = [one for one in every(step.outputs) if isinstance(one, ExampleStatistics)]

@@ -23,7 +23,7 @@ from stoker.storage.files import write_whole
 from stoker.views.pages.artifact_page import show_content
 from stoker.views.pages.rendering import read_style, render
 from stoker.views.pages.run_page import make_detail_values, make_live_values
-from stoker.views.pages.run_reading import RunRecord, Step
+from stoker.views.pages.run_reading import RunRecord, StepRecord
 
 LARGEST = 2_000_000
 """What can be mailed, and opens at once."""
@@ -95,9 +95,9 @@ def write_report(run: RunRecord, path: str) -> str:
     return path
 
 
-def _choose_artifacts(run: RunRecord) -> list[tuple[Step, Artifact]]:
+def _choose_artifacts(run: RunRecord) -> list[tuple[StepRecord, Artifact]]:
     """What the steps of a run published that has a view, each once, the most wanted first."""
-    found: dict[int, tuple[Step, Artifact]] = {}
+    found: dict[int, tuple[StepRecord, Artifact]] = {}
     for kind in _SHOWN:
         for step, artifact in run.outputs_of_type(kind):
             if artifact.state == State.LIVE and step.type_name != "Resolver":

@@ -19,7 +19,7 @@ from stoker.views.pages.run_reading import (
     Curves,
     LogPart,
     RunRecord,
-    Step,
+    StepRecord,
     read_curves,
     read_log,
 )
@@ -62,7 +62,7 @@ def make_detail_values(run: RunRecord, room: int = _ROOM_FOR_LOGS) -> dict[str, 
     }
 
 
-def flatten_parameters(step: Step) -> dict[str, Any]:
+def flatten_parameters(step: StepRecord) -> dict[str, Any]:
     """The parameters of a step as plain values; those without a value are left out."""
     flat: dict[str, Any] = {}
     for name, value in step.parameters.items():
@@ -70,7 +70,7 @@ def flatten_parameters(step: Step) -> dict[str, Any]:
     return {name: value for name, value in flat.items() if value is not None}
 
 
-def _read_logs(steps: Sequence[Step], room: int) -> dict[int, LogPart]:
+def _read_logs(steps: Sequence[StepRecord], room: int) -> dict[int, LogPart]:
     most = min(_LONGEST_LOG, room // max(1, len(steps)))
     logs = {
         step.execution_id: read_log(step.log_file, most=most) for step in steps if step.log_file
@@ -82,7 +82,7 @@ def _read_logs(steps: Sequence[Step], room: int) -> dict[int, LogPart]:
 
 def draw_pipeline(run: RunRecord) -> str:
     """The steps of a run and what they read from each other."""
-    nodes: dict[str, list[Step]] = {}
+    nodes: dict[str, list[StepRecord]] = {}
     for step in run.steps:
         nodes.setdefault(step.node_id, []).append(step)
     boxes = [_make_box(node, steps) for node, steps in nodes.items()]
@@ -90,7 +90,7 @@ def draw_pipeline(run: RunRecord) -> str:
     return draw_graph(boxes, arrows, f"The steps of {run.pipeline_name}")
 
 
-def _make_box(node: str, steps: Sequence[Step]) -> Box:
+def _make_box(node: str, steps: Sequence[StepRecord]) -> Box:
     """One step; in a loop, all its rounds, as the worst of them stands."""
     by_state = {step.state: step for step in steps}
     worst = next((by_state[word] for word in _WORST_FIRST if word in by_state), steps[0])

@@ -39,7 +39,7 @@ _ENDED = ("complete", "failed", "canceled", "died")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class StepRecord:
     """One execution of a step, or a step that is still to come."""
 
     node_id: str
@@ -74,7 +74,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class StepProgress:
     """What a step that runs has last reported."""
 
     node_id: str
@@ -93,12 +93,12 @@ class RunRecord:
     started_ms: int
     ended_ms: int
     num_steps: int
-    steps: Sequence[Step]
+    steps: Sequence[StepRecord]
     edges: Sequence[Edge]
     metrics: Mapping[str, float]
     note: str = ""
     tags: Sequence[str] = ()
-    progress: Sequence[Progress] = ()
+    progress: Sequence[StepProgress] = ()
 
     @property
     def is_live(self) -> bool:
@@ -115,7 +115,7 @@ class RunRecord:
         """How many of its steps were given again."""
         return sum(step.state == "cached" for step in self.steps)
 
-    def outputs_of_type(self, kind: type[Artifact]) -> list[tuple[Step, Artifact]]:
+    def outputs_of_type(self, kind: type[Artifact]) -> list[tuple[StepRecord, Artifact]]:
         """What its steps made, or are making, of one type."""
         return [
             (step, one)
@@ -137,7 +137,7 @@ def describe_run(store: Store, run: PipelineRun) -> RunRecord:
     root = str(run.properties.get(ROOT, ""))
     root = store.moved_roots.get(root, root)
     executions = store.executions(run_id=run.run_id)
-    inputs, outputs = store.touched_by_run(run.run_id)
+    inputs, outputs = store.inputs_and_outputs_of_run(run.run_id)
     now_ms = int(time.time() * 1000)
     steps = [
         _describe_step(
@@ -174,7 +174,7 @@ def read_tags(run: PipelineRun) -> list[str]:
     return [str(one) for one in found] if isinstance(found, list) else []
 
 
-def find_metrics(run: PipelineRun, steps: Sequence[Step] = ()) -> dict[str, float]:
+def find_metrics(run: PipelineRun, steps: Sequence[StepRecord] = ()) -> dict[str, float]:
     """The last metrics of a run: as recorded, or else those in the files of its steps."""
     recorded = read_recorded_metrics(run)
     if recorded or not steps:
@@ -197,14 +197,14 @@ def read_recorded_metrics(run: PipelineRun) -> dict[str, float]:
 
 def _describe_step(
     one: Execution, inputs: ArtifactMap, outputs: ArtifactMap, root: str, run: str, now_ms: int
-) -> Step:
+) -> StepRecord:
     state = one.standing
     if state == "running" and run != "running":
         state = "died"
     properties = one.properties
     parts = properties.get("cache_parts")
     parameters = {name: value for name, value in properties.items() if name not in OWN_PROPERTIES}
-    return Step(
+    return StepRecord(
         node_id=one.node_id,
         type_name=one.type_name.rpartition(".")[2],
         state=state,
@@ -231,7 +231,9 @@ def _find_log(one: Execution, outputs: ArtifactMap, root: str) -> str:
     return next((path for path in (own, *kept) if path and os.path.isfile(path)), "")
 
 
-def _add_planned(run: PipelineRun, steps: list[Step], state: str) -> tuple[list[Step], list[Edge]]:
+def _add_planned(
+    run: PipelineRun, steps: list[StepRecord], state: str
+) -> tuple[list[StepRecord], list[Edge]]:
     """The steps with those that are still to come, and what they read from each other."""
     try:
         planned = json.loads(str(run.properties.get(DAG, "")))
@@ -241,7 +243,7 @@ def _add_planned(run: PipelineRun, steps: list[Step], state: str) -> tuple[list[
     word = TO_COME if state == "running" else "not begun"
     nodes = [one for one in planned if isinstance(one, dict) and "id" in one]
     more = [
-        Step(node_id=str(one["id"]), type_name=str(one.get("type", "")), state=word)
+        StepRecord(node_id=str(one["id"]), type_name=str(one.get("type", "")), state=word)
         for one in nodes
         if one["id"] not in begun
     ]
@@ -260,7 +262,7 @@ def _add_planned(run: PipelineRun, steps: list[Step], state: str) -> tuple[list[
     return steps + more, list(dict.fromkeys(edges))
 
 
-def _find_edges(steps: Sequence[Step]) -> list[Edge]:
+def _find_edges(steps: Sequence[StepRecord]) -> list[Edge]:
     """What steps have read from each other, by the artifacts that went between them."""
     makers = {
         one.id: (step, key) for step in steps for key, many in step.outputs.items() for one in many
@@ -278,7 +280,7 @@ def _read_number(value: Any) -> int:
     return int(value) if isinstance(value, int | float) else 0
 
 
-def _read_progress(root: str, run_id: str) -> list[Progress]:
+def _read_progress(root: str, run_id: str) -> list[StepProgress]:
     """What the steps that run have last reported; nothing if that was long ago."""
     try:
         with open(Root(root).progress_file(run_id), encoding="utf-8") as file:
@@ -288,7 +290,7 @@ def _read_progress(root: str, run_id: str) -> list[Progress]:
     if not isinstance(records, list):  # of a runner of an earlier version
         return []
     return [
-        Progress(node_id=str(record.get("node", "")), share=find_share(record), record=record)
+        StepProgress(node_id=str(record.get("node", "")), share=find_share(record), record=record)
         for record in records
         if time.time() - record.get("at", 0) <= _STALE_SECONDS
     ]

@@ -5,8 +5,8 @@ from stoker.dsl.resolution import (
     DataType,
     DictNode,
     InputNode,
-    Node,
     OpNode,
     Property,
     ResolverOp,
 )
+from stoker.dsl.resolution import ResolverNode as Node
