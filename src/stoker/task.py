@@ -156,6 +156,8 @@ class Task:
     """The users' own artifact types: type name to where its class is, written as for `executor`."""
     message_classes: Mapping[str, str] = field(default_factory=dict)
     """The parameters that its executor takes as messages, and where their classes are."""
+    root_dir: str = ""
+    """The pipeline root, as a path of the machine that the task runs on."""
     tmp_dir: str = ""
     temporary_dir: str = ""
     """Where its process makes temporary files: its TMPDIR."""

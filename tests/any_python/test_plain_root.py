@@ -10,7 +10,7 @@ from stoker.any_python.surroundings import PlainRoot
 def test_a_task_has_the_other_name_and_its_outcome_the_real_one(tmp_path):
     real = tmp_path / 'a [1]"ü'
     real.mkdir()
-    root = PlainRoot(str(real / ".stoker" / "tmp" / "run" / "node"))
+    root = PlainRoot(str(real))
     task = [str(real), str(real / "model"), f"{real}x/model", str(tmp_path)]
     entered = json.loads(root.enter(json.dumps(task)))
     link = entered[0]
@@ -18,28 +18,27 @@ def test_a_task_has_the_other_name_and_its_outcome_the_real_one(tmp_path):
         assert "[" not in link
         assert os.path.samefile(link, real)
         assert entered[1:] == [f"{link}/model", *task[2:]]
-        assert PlainRoot(str(real / ".stoker" / "tmp")).enter('"x"') == '"x"'
+        assert PlainRoot(str(real)).enter('"x"') == '"x"'
         assert json.loads(root.leave(json.dumps(entered))) == task
     finally:
         os.unlink(link)
 
 
 def test_other_roots_keep_their_name(tmp_path):
-    for tmp_dir in (str(tmp_path / "a*?" / ".stoker" / "tmp"), "", "/tmp/a[b]"):
-        root = PlainRoot(tmp_dir)
+    for root_dir in (str(tmp_path / "a*?"), ""):
+        root = PlainRoot(root_dir)
         assert not root.is_renamed
-        assert root.enter(tmp_dir) == root.leave(tmp_dir) == tmp_dir
+        assert root.enter(root_dir) == root.leave(root_dir) == root_dir
 
 
 def test_a_link_that_somebody_else_has_made_is_not_followed(tmp_path):
     real = tmp_path / "a[1]"
     real.mkdir()
-    tmp_dir = str(real / ".stoker" / "tmp")
-    link = PlainRoot(tmp_dir).enter(json.dumps(str(real))).strip('"')
+    link = PlainRoot(str(real)).enter(json.dumps(str(real))).strip('"')
     os.unlink(link)
     os.symlink("/elsewhere", link)
     try:
-        other = PlainRoot(tmp_dir).enter(json.dumps(str(real))).strip('"')
+        other = PlainRoot(str(real)).enter(json.dumps(str(real))).strip('"')
         assert other != link
         assert os.readlink(other) == str(real)
         os.unlink(other)

@@ -41,7 +41,6 @@ import sys
 import tempfile
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
-_OWN_DIR = os.path.join("", ".stoker", "")
 FlagArguments = Mapping[str, Sequence[str]]
 _READ_ALL = (
     *("flag_values_dict", "flags_by_module_dict", "flags_by_module_id_dict", "flags_into_string"),
@@ -77,12 +76,10 @@ def use_temporary_dir(folder: str) -> None:
 class PlainRoot:
     """What a root is called in a worker; it keeps its name unless there are brackets in it."""
 
-    def __init__(self, tmp_dir: str) -> None:
-        """Find the root in the path of a task's temporary folder, and name it."""
-        root = tmp_dir.partition(os.sep + _OWN_DIR)[0]
-        has_brackets = "[" in root and tmp_dir != root
-        self._root = root if has_brackets else ""
-        self._link = _make_link(root) if has_brackets else ""
+    def __init__(self, root_dir: str) -> None:
+        has_brackets = "[" in root_dir
+        self._root = root_dir if has_brackets else ""
+        self._link = _make_link(root_dir) if has_brackets else ""
 
     @property
     def is_renamed(self) -> bool:

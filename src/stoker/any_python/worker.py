@@ -59,7 +59,7 @@ def _work(request: Request) -> NoReturn:
     link = LauncherLink(request)
     set_sink(link.report)
     task = json.loads(request.task)
-    root = PlainRoot(task["tmp_dir"])
+    root = PlainRoot(task["root_dir"])
     task = json.loads(root.enter(request.task))
 
     def warn(text: str) -> None:

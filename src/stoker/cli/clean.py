@@ -98,14 +98,13 @@ def find_leftovers(store: Store) -> Iterator[Leftover]:
 
 
 def _find_leftovers_of_dead_runs(root: Root) -> Iterator[Leftover]:
-    below = glob.escape(root.own_dir)
     yield from _find_left_drafts(root)
     for path in find_abandoned(root):
         yield from _if_there(path, "scratch files of a run that ended")
-    for path in sorted(glob.glob(os.path.join(below, "runs", "*.lock"))):
+    for path in sorted(_list_locks(root)):
         if not is_locked(path) and time.time() - os.stat(path).st_mtime > _STARTING_SECONDS:
             yield from _if_there(path, "lock of a run that was killed")
-    for path in sorted(glob.glob(os.path.join(below, "checkpoints", "*", "*"))):
+    for path in sorted(glob.glob(os.path.join(glob.escape(root.checkpoints_dir), "*", "*"))):
         if not is_dir_held(path.removesuffix(".lock")):
             yield from _if_there(path, _UNENDED)
     if root.url and os.path.exists(root.machine_file):
@@ -118,7 +117,7 @@ def _find_left_copies(root: Root) -> Iterator[Leftover]:
     from stoker.storage.places import list_objects
 
     machine = name_machine(root)
-    below = root.find_place(os.path.join(root.own_dir, "checkpoints"))
+    below = root.find_place(root.checkpoints_dir)
     own = [one.url for one in list_objects(below) if f"/{machine}/" in one.url]
     for folder in sorted({url.partition(f"/{machine}/")[0] for url in own}):
         if not is_dir_held(root.find_path(folder)):
@@ -129,13 +128,16 @@ def _find_left_drafts(root: Root) -> Iterator[Leftover]:
     """Files that were not written to their end, if no run is alive that could be writing one."""
     drafts = find_drafts(root.own_dir)
     # In this order: a run holds its lock before it writes.
-    locks = glob.glob(os.path.join(glob.escape(root.runs_dir), "*.lock"))
-    if any(map(is_locked, locks)):
+    if any(map(is_locked, _list_locks(root))):
         return
     for path in drafts:
         folder, *_ = os.path.relpath(path, root.own_dir).split(os.sep)
         if folder not in _REMOVED_WHOLE:
             yield from _if_there(path, "file that was not written to its end")
+
+
+def _list_locks(root: Root) -> list[str]:
+    return glob.glob(os.path.join(glob.escape(root.runs_dir), "*.lock"))
 
 
 def _if_there(path: str, what: str) -> Iterator[Leftover]:

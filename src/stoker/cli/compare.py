@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stoker.cli.lookup import find_run, list_runs
+from stoker.cli.lookup import list_runs, require_run
 from stoker.cli.options import complete, json_option, with_store
 from stoker.cli.printing import print_answer
 from stoker.metadata.store import Store
@@ -34,13 +34,8 @@ def compare(store: Store, names: tuple[str, ...], everything: bool, as_json: boo
     """
     if not FEWEST <= len(names) <= MOST:
         raise click.UsageError(f"Give {FEWEST} to {MOST} runs, such as two of `stoker runs`.")
-    found = []
-    for name in names:
-        run = find_run(store, name)
-        if run is None:
-            raise click.UsageError(f"There is no run {name!r}. `stoker runs` lists them.")
-        found.append(describe_run(store, run))
-    comparison = compare_runs(found)
+    runs = [require_run(store, name) for name in names]
+    comparison = compare_runs([describe_run(store, run) for run in runs])
     parts = list(_print_parts(comparison, everything=everything))
     print_answer(comparison.to_record(), *parts, as_json=as_json)
     return 0

@@ -12,6 +12,7 @@ import click
 
 from stoker.cli.printing import print_line
 from stoker.storage.files import make_scratch_dir
+from stoker.storage.root import OWN_DIR
 from stoker.views.table import readable_path, readable_size
 
 _DOCKERFILE = """\
@@ -153,7 +154,7 @@ def _choose_folders(folder: str, names: Sequence[str], out: str) -> Iterator[str
         path = os.path.join(folder, name)
         inside = set(os.listdir(path)) if os.path.isdir(path) else set()
         is_left_out = name.startswith(".") or name in _LEFT_OUT or os.path.abspath(path) == out
-        if not (is_left_out or {".stoker", "pyvenv.cfg"} & inside):
+        if not (is_left_out or {OWN_DIR, "pyvenv.cfg"} & inside):
             yield name
 
 

@@ -31,6 +31,13 @@ def find_run(store: Store, text: str) -> PipelineRun | None:
     return begin_so[0] if begin_so else None
 
 
+def require_run(store: Store, text: str) -> PipelineRun:
+    """The same, where there has to be one."""
+    if run := find_run(store, text):
+        return run
+    raise click.UsageError(f"There is no run {text!r}. `stoker runs` lists them.")
+
+
 def find_execution(store: Store, node_id: str, run_id: str | None = None) -> Execution | None:
     """The newest execution of a step, in whichever pipeline and run of the store it is."""
     found = [

@@ -5,7 +5,7 @@ import os
 
 import click
 
-from stoker.cli.lookup import find_run, list_runs
+from stoker.cli.lookup import list_runs, require_run
 from stoker.cli.options import complete, json_option, with_store
 from stoker.cli.printing import print_answer
 from stoker.metadata.store import Store
@@ -33,9 +33,7 @@ def report(store: Store, name: str, output: str | None, as_json: bool) -> int:
 
     Give a RUN by its id, the first characters of its id, or `last`.
     """
-    found = find_run(store, name)
-    if found is None:
-        raise click.UsageError(f"There is no run {name!r}. `stoker runs` lists them.")
+    found = require_run(store, name)
     path = write_report(describe_run(store, found), output or name_report(found.run_id))
     size = os.path.getsize(path)
     line = f"{readable_path(os.path.abspath(path))} shows run {found.run_id}: {readable_size(size)}"

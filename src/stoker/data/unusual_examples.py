@@ -8,6 +8,7 @@ what is not known is passed over.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from stoker.data.encode import field_header
 from stoker.data.wire_format import BYTES, FLOAT, INT64
 
 _VARINT, _FIXED64, _SIZED, _BEGIN_GROUP, _END_GROUP, _FIXED32 = range(6)
@@ -27,8 +28,11 @@ def write_anew(record: bytes) -> bytes:
     for entry in _find(_merge(record, 1), 1):
         key = b"".join(_find(entry, 1)[-1:])
         features[key] = _write_feature(_merge(entry, 2))
-    entries = [_sized(1, _sized(1, key) + _sized(2, value)) for key, value in features.items()]
-    return _sized(1, b"".join(entries))
+    entries = [
+        _write_field(1, _write_field(1, key) + _write_field(2, value))
+        for key, value in features.items()
+    ]
+    return _write_field(1, b"".join(entries))
 
 
 def _write_feature(feature: bytes) -> bytes:
@@ -40,15 +44,15 @@ def _write_feature(feature: bytes) -> bytes:
     if not number:
         return b""
     if _KINDS[number] == BYTES:
-        values = b"".join(_sized(1, word) for word in _find(lists, 1))
+        values = b"".join(_write_field(1, word) for word in _find(lists, 1))
     else:
         single = _FIXED32 if _KINDS[number] == FLOAT else _VARINT
         kinds = (single, _SIZED)
         parts = [one for one in _read_fields(lists) if one.number == 1 and one.wire_type in kinds]
         packed = b"".join(part.content for part in parts)
         _check_packed(packed, single)
-        values = _sized(1, packed) if packed else b""
-    return _sized(number, values)
+        values = _write_field(1, packed) if packed else b""
+    return _write_field(number, values)
 
 
 def _check_packed(packed: bytes, wire_type: int) -> None:
@@ -125,10 +129,6 @@ def _read_varint(message: bytes, place: int) -> tuple[int, int]:
     raise ValueError("a number does not end")
 
 
-def _sized(number: int, content: bytes) -> bytes:
+def _write_field(number: int, content: bytes) -> bytes:
     """A field of variable size, with its tag."""
-    size, digits = len(content), bytearray([number << 3 | _SIZED])
-    while size > 0x7F:
-        digits.append(size & 0x7F | 0x80)
-        size >>= 7
-    return bytes([*digits, size]) + content
+    return field_header(bytes([number << 3 | _SIZED]), len(content)) + content

@@ -270,7 +270,7 @@ class _Slot:
 
     def start(self, task: Task, watcher: Watcher, done: Callable[[Outcome], None]) -> None:
         """Have the host start the process, and follow it in a thread."""
-        self._root_dir = task.away["root_dir"] if task.away else ""
+        self._root_dir = task.root_dir
         arguments = (task.to_json(), watcher, done)
         self._thread = threading.Thread(target=self._follow, args=arguments, daemon=True)
         self._thread.start()

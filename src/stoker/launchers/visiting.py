@@ -48,7 +48,7 @@ class Visit:
     def arrive(cls, task: Task, written: Mapping[str, bytes]) -> "Visit":
         """Make everything ready: stage the inputs, and go on from the last checkpoint."""
         assert task.away
-        home = Root(task.away["root_dir"], task.away["root"])
+        home = Root(task.root_dir, task.away["root"])
         here = Root.at(home.url)
         paths = {path: _stage(staged) for path, staged in task.away["inputs"].items()}
         paths[home.path] = here.path

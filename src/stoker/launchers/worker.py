@@ -38,7 +38,7 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def execute(task: Task) -> Outcome:
     """Run a task in this process; whatever it raises becomes a Failure."""
-    root = PlainRoot(task.tmp_dir)
+    root = PlainRoot(task.root_dir)
     if not root.is_renamed:
         return _execute(task)
     renamed = Task.from_json(root.enter(replace(task, cluster_address="").to_json()))

@@ -77,8 +77,8 @@ class Away:
         """What a machine has to know that shares no folder with this one."""
         if not (self.elsewhere and self.root.url):
             return None
-        root = {"root": self.root.url, "root_dir": self.root.path}
-        return {**root, "inputs": self.inputs, "checkpoints": self.checkpoints}
+        known = {"root": self.root.url, "inputs": self.inputs}
+        return {**known, "checkpoints": self.checkpoints}
 
     def stage_inputs(
         self, node: BaseComponent, inputs: ArtifactMap, parameters: Mapping[str, Any]
@@ -236,7 +236,7 @@ def find_numbers(root: Root, node: Node) -> Iterator[int]:
 
     That one may write there is tried now: a training is long, and publishing comes last.
     """
-    write(f"{root.url}/.stoker/writable", b"")
+    write(root.find_place(root.writable_file), b"")
     yield 0
     for key in node.outputs:
         names = list_folder(root.find_place(root.outputs_dir(node.id, key)))

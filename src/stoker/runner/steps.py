@@ -470,6 +470,7 @@ class Steps:
             parameters=plan.parameters,
             artifact_classes=plan.artifact_classes,
             message_classes=node.spec.message_classes,
+            root_dir=self.root.path,
             tmp_dir=self._tmp_dir(node),
             temporary_dir=self.temporary_dir,
             checkpoint_dir=checkpoint_dir,

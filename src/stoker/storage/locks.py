@@ -61,6 +61,13 @@ def hold_lock(path: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+def share_lock(path: str) -> int:
+    """Hold a file's lock together with others who share it, until what this gives is closed."""
+    descriptor = _open(path)
+    _flock(descriptor, fcntl.LOCK_SH, path)
+    return descriptor
+
+
 @contextlib.contextmanager
 def try_to_hold(path: str) -> Iterator[bool]:
     """Hold a file's lock inside, if nobody holds it now; whether that is so."""
@@ -97,9 +104,7 @@ def hold_run_lock(root: Root) -> Iterator[str]:
         _flock(descriptor, fcntl.LOCK_EX, path)
         yield run_id
     finally:
-        with contextlib.suppress(OSError):  # the run has ended, and its file means nothing more
-            os.unlink(path)
-        os.close(descriptor)
+        _let_go(descriptor, path)
 
 
 @contextlib.contextmanager
@@ -119,9 +124,7 @@ def hold_step_lock(
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        os.close(lock)
+        _let_go(lock, path)
 
 
 @contextlib.contextmanager
@@ -151,9 +154,7 @@ def hold_dir(directory: str, otherwise: str, *, fresh: bool = False) -> Iterator
         yield directory
         remove_dir(directory, by_way_of=otherwise)
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        os.close(lock)
+        _let_go(lock, path)
 
 
 def discard_dir(directory: str, otherwise: str) -> None:
@@ -212,6 +213,13 @@ def _lock_now(path: str) -> int | None:
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 return descriptor
         os.close(descriptor)  # it was removed after we opened it
+
+
+def _let_go(lock: int, path: str) -> None:
+    """Release a lock, and remove its file, which means nothing more."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    os.close(lock)
 
 
 def _open(path: str, flags: int = 0) -> int:

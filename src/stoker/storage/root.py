@@ -19,6 +19,7 @@ uploaded when they are published.
     sources/<digest>                    the code of steps, as it was when they ran
     digests.json                        of files that no step made
     machine                             a name for this one, of a root in a bucket
+    writable                            written, in a bucket, to see whether one may write there
     pushes/<digest of folder>/last      the last version that was pushed to a served folder
 """
 
@@ -32,6 +33,8 @@ from typing import Self
 from stoker.any_python.layout import is_remote
 
 CACHE_DIR = "STOKER_CACHE_DIR"
+OWN_DIR = ".stoker"
+"""What is Stoker's own in a root, beside the outputs."""
 _VALUE = "value"
 
 
@@ -82,12 +85,22 @@ class Root:
     @property
     def own_dir(self) -> str:
         """What is Stoker's own, beside the outputs."""
-        return os.path.join(self.path, ".stoker")
+        return os.path.join(self.path, OWN_DIR)
 
     @property
     def runs_dir(self) -> str:
         """The lock files of runs."""
         return os.path.join(self.own_dir, "runs")
+
+    @property
+    def scratch_dir(self) -> str:
+        """What the steps of all runs need as long as they run."""
+        return os.path.join(self.own_dir, "tmp")
+
+    @property
+    def checkpoints_dir(self) -> str:
+        """How far work was that has not ended, of all nodes."""
+        return os.path.join(self.own_dir, "checkpoints")
 
     @property
     def columns_dir(self) -> str:
@@ -104,6 +117,11 @@ class Root:
         """The name that this machine has among those that share a root in a bucket."""
         return os.path.join(self.own_dir, "machine")
 
+    @property
+    def writable_file(self) -> str:
+        """What is written to see whether one may write to a root in a bucket."""
+        return os.path.join(self.own_dir, "writable")
+
     def last_push_file(self, base_directory: str) -> str:
         """The last version that was pushed to a served folder."""
         place = base_directory if is_remote(base_directory) else os.path.realpath(base_directory)
@@ -117,7 +135,7 @@ class Root:
     def tmp_dir(self, run_id: str) -> str:
         """What the steps of a run may write and nobody needs afterwards; its name is short."""
         name = hashlib.sha256(_as_file_name(run_id).encode()).hexdigest()[:8]
-        return os.path.join(self.own_dir, "tmp", name)
+        return os.path.join(self.scratch_dir, name)
 
     def progress_file(self, run_id: str) -> str:
         """What the step that runs has last reported, for those who look from outside."""
@@ -133,7 +151,7 @@ class Root:
 
     def checkpoint_dir(self, node_id: str, digest: str) -> str:
         """How far work was that has not ended."""
-        return os.path.join(self.own_dir, "checkpoints", node_id, digest)
+        return os.path.join(self.checkpoints_dir, node_id, digest)
 
     def outputs_dir(self, node_id: str, key: str) -> str:
         """The outputs of one key, each in the folder of its execution."""
@@ -146,10 +164,11 @@ class Root:
 
     def list_shared_dirs(self, node_ids: Iterable[str]) -> list[str]:
         """The directories that every run of some nodes writes into, as far as they are there."""
-        below = [".stoker", ".stoker/runs", ".stoker/tmp", ".stoker/columns", ".stoker/pushes/*"]
+        own = ("runs", "tmp", "columns", "pushes/*")
+        below = [OWN_DIR, *(f"{OWN_DIR}/{name}" for name in own)]
         for node in map(glob.escape, node_ids):
-            below += [f"{node}/*", f".stoker/manifests/{node}/*"]
-            below += [f".stoker/{kind}/{node}" for kind in ("logs", "checkpoints")]
+            below += [f"{node}/*", f"{OWN_DIR}/manifests/{node}/*"]
+            below += [f"{OWN_DIR}/{kind}/{node}" for kind in ("logs", "checkpoints")]
         patterns = (os.path.join(glob.escape(self.path), one) for one in below)
         return [path for pattern in patterns for path in glob.glob(pattern) if os.path.isdir(path)]
 

@@ -42,7 +42,7 @@ def hold_scratch(root: Root, run_id: str) -> Iterator[str]:
 def find_abandoned(root: Root) -> list[str]:
     """The scratch folders of runs that are not alive, and what they have elsewhere."""
     # In this order: a run makes its folder after it has locked its file.
-    below = os.path.join(root.own_dir, "tmp")
+    below = root.scratch_dir
     found = [os.path.join(below, name) for name in sorted(_list_names(below))]
     locks = (name for name in _list_names(root.runs_dir) if name.endswith(".lock"))
     run_ids = (name.removesuffix(".lock") for name in locks)

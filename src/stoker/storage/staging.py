@@ -17,7 +17,6 @@ same moves its time of modification, which is one for all files here: it is fetc
 
 import contextlib
 import errno
-import fcntl
 import functools
 import hashlib
 import json
@@ -34,7 +33,7 @@ from typing import Self
 from stoker.any_python.layout import is_remote
 from stoker.any_python.url_files import split_url
 from stoker.storage.files import clone_file, do_for_all, write_whole
-from stoker.storage.locks import hold_lock, is_locked, try_to_hold
+from stoker.storage.locks import hold_lock, is_locked, share_lock, try_to_hold
 from stoker.storage.places import Object, PlaceError, download, look_at
 from stoker.storage.root import Root, cache_dir
 from stoker.storage.scratch import find_abandoned
@@ -170,9 +169,7 @@ class StagingCache:
             os.close(self._held.pop(name))
         if name not in self._held:
             os.makedirs(os.path.dirname(tree), exist_ok=True)
-            descriptor = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
-            fcntl.flock(descriptor, fcntl.LOCK_SH)  # waits while the tree is being removed
-            self._held[name] = descriptor
+            self._held[name] = share_lock(lock)  # waits while the tree is being removed
         os.makedirs(tree, exist_ok=True)
         os.utime(lock)
         return tree
@@ -214,13 +211,14 @@ class StagingCache:
     def _download(self, one: Wanted) -> str:
         os.makedirs(self._files_dir, exist_ok=True)
         descriptor, part = tempfile.mkstemp(dir=self._files_dir, prefix=_PART)
+        os.close(descriptor)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            sha256 = _download_verified(one, part)
-            kept = self._file(sha256)
-            os.makedirs(os.path.dirname(kept), exist_ok=True)
-            _seal_file(part)
-            os.replace(part, kept)
+            with hold_lock(part):
+                sha256 = _download_verified(one, part)
+                kept = self._file(sha256)
+                os.makedirs(os.path.dirname(kept), exist_ok=True)
+                _seal_file(part)
+                os.replace(part, kept)
         except OSError as error:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
@@ -230,8 +228,6 @@ class StagingCache:
                     f"full. Make room, or name a folder elsewhere: STOKER_CACHE_DIR."
                 ) from error
             raise
-        finally:
-            os.close(descriptor)
         if not one.sha256:
             with write_whole(self._note_of(one), durable=False) as note:
                 note.write(sha256.encode())

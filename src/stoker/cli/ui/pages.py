@@ -74,17 +74,20 @@ class Site:
 
     def find_run(self, request: Request) -> RunRecord:
         """The run that an address names."""
-        run_id = request.query_params.get("id", "")
-        run = read_run(self.find_store(request), run_id)
-        if run is None:
-            raise NotFound(f"There is no run {run_id}.")
-        return run
+        return _require_run(self.find_store(request), request.query_params.get("id", ""))
 
     def show(self, request: Request, template: str, **values: Any) -> Response:
         """A whole page."""
         store = request.path_params.get("store", 0)
         common = {"base": f"/s/{store}", "stores": self.names, "csrf": self.csrf, "here": ""}
         return HTMLResponse(render(template, **{**common, **values}))
+
+
+def _require_run(store: Store, run_id: str) -> RunRecord:
+    run = read_run(store, run_id)
+    if run is None:
+        raise NotFound(f"There is no run {run_id}.")
+    return run
 
 
 def make_app(stores: Sequence[StoreConfig], *, port: int, token: str) -> ASGIApp:
@@ -330,14 +333,8 @@ def show_comparison(request: Request, site: Site) -> Response:
     if not FEWEST <= len(ids) <= MOST:
         text = f"Choose {FEWEST} to {MOST} runs in the table of runs; there are {len(ids)}."
         return _tell(request, site, "Compare runs", text, 400)
-    runs = []
-    for run_id in ids:
-        run = read_run(store, run_id)
-        if run is None:
-            raise NotFound(f"There is no run {run_id}.")
-        runs.append(run)
     values = make_comparison_values(
-        runs,
+        [_require_run(store, run_id) for run_id in ids],
         smoothing=_read_smoothing(request.query_params.get("smooth", "")),
         is_log="log" in request.query_params,
         everything="all" in request.query_params,
@@ -392,8 +389,7 @@ def _save_note(request: Request, site: Site, fields: Mapping[str, str]) -> Respo
     run_id = fields.get("run", "")
     tags = [tag for one in fields.get("tags", "").split(",") if (tag := one.strip()[:60])]
     store = site.find_store(request)
-    if read_run(store, run_id) is None:
-        raise NotFound(f"There is no run {run_id}.")
+    _require_run(store, run_id)
     note = fields.get("note", "").replace("\r\n", "\n").strip()
     store.describe_run(run_id, note=note, tags=list(dict.fromkeys(tags))[:_MOST_TAGS])
     target = f"/s/{request.path_params['store']}/run?{urlencode({'id': run_id})}"
