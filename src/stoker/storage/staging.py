@@ -19,7 +19,6 @@ import contextlib
 import errno
 import functools
 import hashlib
-import json
 import os
 import shutil
 import stat
@@ -412,9 +411,3 @@ def _read_limit() -> int:
         return int(float(text)) if text else _DEFAULT_MAX_BYTES
     except ValueError:
         raise PlaceError(f"{MAX_BYTES} is a number of bytes, got {text!r}.") from None
-
-
-def describe_tree(wanted: Sequence[Wanted]) -> str:
-    """One digest for some files, by what is known of each."""
-    lines = [[one.url, one.size, one.sha256 or one.version] for one in wanted]
-    return hashlib.sha256(json.dumps(sorted(lines)).encode()).hexdigest()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stoker.any_python.layout import METRICS_FILE
-from stoker.artifacts import Artifact, ArtifactMap, ModelRun, State, every
+from stoker.artifacts import Artifact, ArtifactMap, ModelRun, every
 from stoker.metadata.masking import mask_secrets
 from stoker.metadata.records import (
     DAG,
@@ -341,8 +341,3 @@ def read_log(path: str, offset: int | None = None, most: int = _LONGEST_LOG) -> 
     whole = data.rfind(b"\n") + 1 or len(data)  # what is half a character may follow
     text = mask_secrets(data[:whole].decode("utf-8", "replace").replace("\r\n", "\n"))
     return LogPart(text=text, next_offset=start + whole, left_out=start if offset is None else 0)
-
-
-def is_published(artifact: Artifact) -> bool:
-    """Whether an artifact's files may be shown: what was not published may still change."""
-    return artifact.state == State.LIVE
