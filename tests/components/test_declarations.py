@@ -7,12 +7,13 @@ import re
 
 import pytest
 
-from stoker import components
+from stoker import InteractiveContext, LocalDagRunner, Pipeline, components
+from stoker.components.manual_node import ManualNode
 
 STEPS = [getattr(components, name) for name in components.STEPS]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", [*STEPS, ManualNode, Pipeline, LocalDagRunner, InteractiveContext])
 def test_every_argument_is_described_where_help_shows_it(step):
     _, _, described = (inspect.getdoc(step.__init__) or "").partition("Args:\n")
     names = re.findall(r"^    (\w+): \S", described, re.MULTILINE)

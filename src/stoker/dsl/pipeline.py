@@ -84,6 +84,26 @@ class Pipeline(Node):
         metadata_db_root: str | None = None,
         **accepted: Any,
     ) -> None:
+        """Declare the pipeline.
+
+        Args:
+            pipeline_name: What its runs are called in the store.
+            pipeline_root: Where the outputs go: a folder, or a URL in a bucket. The current folder
+                by default.
+            metadata_connection_config: The store of runs and artifacts. By default SQLite, in the
+                file metadata.db of the root.
+            components: The steps, in any order: each runs after those that it reads from.
+            enable_cache: Whether a step that would do the same again gives its earlier outputs
+                instead.
+            beam_pipeline_args: Flags of Apache Beam, for steps that have none of their own.
+            platform_config: For placeholders that read it; nothing else does.
+            execution_mode: Accepted for TFX's pipelines; every pipeline ends.
+            inputs: What a pipeline inside another one reads of it.
+            outputs: What it gives to the other one, by key.
+            run_options: Which of the steps to run; all of them by default.
+            metadata_db_root: An older way to say where the store is: the folder of its file.
+            accepted: Arguments of older versions of TFX. One that no version has is warned of.
+        """
         _warn_of(sorted(set(accepted) - _ACCEPTED))
         if metadata_db_root and metadata_connection_config is None:  # before there were configs
             metadata_connection_config = sqlite_metadata_connection_config(

@@ -31,7 +31,7 @@ class DataType(enum.IntEnum):
     ARTIFACT_MULTIMAP_LIST = 3
 
 
-class ResolverNode(abc.ABC):
+class ChoiceNode(abc.ABC):
     """What is chosen when a step runs, as long as it is not."""
 
     output_data_type: DataType
@@ -47,7 +47,7 @@ class ResolverNode(abc.ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class InputNode(ResolverNode):
+class InputNode(ChoiceNode):
     """All artifacts of a channel."""
 
     wrapped: Channel
@@ -62,10 +62,10 @@ class InputNode(ResolverNode):
 
 
 @dataclass(frozen=True, eq=False)
-class DictNode(ResolverNode):
+class DictNode(ChoiceNode):
     """Artifacts by key."""
 
-    nodes: Mapping[str, ResolverNode]
+    nodes: Mapping[str, ChoiceNode]
     output_data_type = DataType.ARTIFACT_MULTIMAP
 
     @property
@@ -77,11 +77,11 @@ class DictNode(ResolverNode):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OpNode(ResolverNode):
+class OpNode(ChoiceNode):
     """What an operator makes of other nodes."""
 
     op_type: "type[ResolverOp]"
-    args: Sequence[ResolverNode] = ()
+    args: Sequence[ChoiceNode] = ()
     kwargs: Mapping[str, Any]
 
     @property
@@ -151,7 +151,7 @@ class ResolverOp(abc.ABC):
     def __new__(cls, *args: Any, **kwargs: Any) -> OpNode:  # type: ignore[misc]
         """Note that the operator is to be applied to these nodes."""
         nodes = [DictNode(one) if isinstance(one, Mapping) else one for one in args]
-        if not all(isinstance(one, ResolverNode) for one in nodes) or len(nodes) != len(
+        if not all(isinstance(one, ChoiceNode) for one in nodes) or len(nodes) != len(
             cls.arg_data_types
         ):
             raise ValueError(
@@ -197,9 +197,7 @@ class ResolverOp(abc.ABC):
 class ResolvedChannel(Channel):
     """The artifacts that a resolver function chooses."""
 
-    def __init__(
-        self, type: type[Artifact], node: ResolverNode, key: str | None, name: str
-    ) -> None:
+    def __init__(self, type: type[Artifact], node: ChoiceNode, key: str | None, name: str) -> None:
         super().__init__(type)
         self._node = node
         self._key = key
@@ -273,11 +271,11 @@ class ResolverFunction:
             types=kinds, channels=node.channels, list_items=node.choose, unwrap=self._unwrap
         )
 
-    def trace(self, *args: Any, **kwargs: Any) -> ResolverNode:
+    def trace(self, *args: Any, **kwargs: Any) -> ChoiceNode:
         """The operators of the function, noted."""
         made = self.__wrapped__(*args, **kwargs)
         node = DictNode(made) if isinstance(made, Mapping) else made
-        if not isinstance(node, ResolverNode):
+        if not isinstance(node, ChoiceNode):
             raise ValueError(
                 f"{self.__name__} returns {made!r}; a resolver function should return what an "
                 "operator does, or a dict of that."

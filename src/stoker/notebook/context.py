@@ -43,6 +43,15 @@ class InteractiveContext:
         metadata_connection_config: Any = None,
         beam_pipeline_args: list[str] | None = None,
     ) -> None:
+        """Make a context, whose components run in processes of their own.
+
+        Args:
+            pipeline_name: What its runs are called in the store; "interactive" by default.
+            pipeline_root: Where the outputs go; a new temporary folder by default.
+            metadata_connection_config: The store of runs and artifacts. By default SQLite, in the
+                file metadata.db of the root.
+            beam_pipeline_args: Flags of Apache Beam, for components that have none of their own.
+        """
         self.pipeline_name = pipeline_name or "interactive"
         root = os.fspath(pipeline_root or tempfile.mkdtemp(prefix="stoker-"))
         self.pipeline_root = root if is_remote(root) else os.path.abspath(root)

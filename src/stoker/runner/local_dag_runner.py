@@ -56,12 +56,15 @@ class LocalDagRunner:
         parallel: int | None = None,
         profile: bool = False,
     ) -> None:
-        """With `report`, each run leaves a page about itself in its root, also if it fails.
+        """Make a runner, for any number of runs.
 
-        With `profile`, it tells at its end where the time went.
-        So many steps as `parallel` says, else as there are processors, may run at the same time,
-        where none of them needs another; 1 keeps them one after the other, in the pipeline's order.
-        `config` is accepted for TFX's pipelines; it configures platforms of TFX's own.
+        Args:
+            launcher: Where steps run; by default in processes of this machine.
+            config: Accepted for TFX's pipelines; it configures platforms of TFX's own.
+            report: Whether each run leaves a page about itself in its root, also if it fails.
+            parallel: How many steps may run at the same time, where none needs another; by default
+                as many as there are processors. 1 keeps to the pipeline's order.
+            profile: Whether a run says at its end where the time went.
         """
         self._launcher = launcher
         self._report, self._profile = report, profile

@@ -9,4 +9,4 @@ from stoker.dsl.resolution import (
     Property,
     ResolverOp,
 )
-from stoker.dsl.resolution import ResolverNode as Node
+from stoker.dsl.resolution import ChoiceNode as Node
