@@ -16,34 +16,34 @@ ENTRIES = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
 
 
 def layers():
-    """The rooms of each layer, top first, as import-linter checks them."""
+    """The packages of each layer, top first, as import-linter checks them."""
     configuration = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
     contracts = configuration["tool"]["importlinter"]["contracts"]
     (rows,) = [one["layers"] for one in contracts if one["type"] == "layers"]
-    return [sorted(room.strip() for room in row.split("|")) for row in rows]
+    return [sorted(name.strip() for name in row.split("|")) for row in rows]
 
 
-def rooms_of_the_map():
-    """The rooms of each row of the map's first table."""
+def packages_of_the_map():
+    """The packages of each row of the map's first table."""
     found = []
-    for number, room in re.findall(r"^\| (\d*) ?\| `(\w+)(?:/|\.py)` \|", MAP, re.MULTILINE):
+    for number, name in re.findall(r"^\| (\d*) ?\| `(\w+)(?:/|\.py)` \|", MAP, re.MULTILINE):
         if number:
             found.append([])
-        found[-1].append(room)
-    return [sorted(rooms) for rooms in found]
+        found[-1].append(name)
+    return [sorted(names) for names in found]
 
 
-def test_the_map_has_every_room_in_its_layer():
-    assert rooms_of_the_map() == layers()
+def test_the_map_has_every_package_in_its_layer():
+    assert packages_of_the_map() == layers()
 
 
 def test_there_are_at_most_24_doors_and_12_layers():
-    no_rooms = {"__pycache__", "py.typed", "__main__.py"}  # the last only opens cli/
-    doors = {path.name for path in SOURCE.iterdir()} - no_rooms
+    no_packages = {"__pycache__", "py.typed", "__main__.py"}  # the last only opens cli/
+    doors = {path.name for path in SOURCE.iterdir()} - no_packages
     assert len(doors) <= 24
     assert len(layers()) <= 12
     assert {Path(door).stem for door in doors - ENTRIES} == {
-        room for row in layers() for room in row
+        name for row in layers() for name in row
     }
 
 

@@ -25,8 +25,12 @@ from stoker.runner import LocalDagRunner
 from stoker.views.model_tables import REPORTS, formats_tables
 from stoker.views.table import readable_path
 
-_FORMATS = ("tflite", "tfjs", "onnx")
-_PRECISIONS = ("float32", "dynamic", "float16", "int8", "int8_io")
+_FORMATS = tuple(dict.fromkeys(name.partition("_")[0] for name in TARGETS))
+_TFLITE = "tflite_"
+_PRECISIONS = (
+    "float32",
+    *(name.removeprefix(_TFLITE) for name in TARGETS if name.startswith(_TFLITE)),
+)
 _SERVING = os.path.basename(serving_model_dir(""))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a pipeline: each a table and an executor. What computes is in the rooms below.
+"""The steps of a pipeline: each a table and an executor. What computes is in the packages below.
 
 To add a component:
 1. x.py here: its table, its constructor, with every argument in the docstring, and its executor

@@ -9,6 +9,12 @@ An executor asks its context for a pool, and maps a function over its shards:
 
 Results come in the order of the shards, and how a step is cut into shards depends on its data
 alone. So every pool makes the same of it.
+
+To add a pool:
+
+1. Write a class with the two members of `Pool`, and its place among the launchers: `ray_pool.py`.
+2. Let the launcher say in the Task where its cluster is (`cluster_address`), as `on_ray.py` does.
+3. Open it in `launchers/worker.py`, as the `open_cluster` of the executor's context.
 """
 
 import queue

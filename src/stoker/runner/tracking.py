@@ -16,7 +16,8 @@ To add a tracker:
 1. Write a class with the one method of `Tracker` in a file here. The run waits for that method, but
    for nobody else: leave what takes time to a process of its own, as `mlflow_tracker.py` does.
 2. Name it in `find_trackers`: when it is wanted, and what is said if its package is missing.
-3. Give its package an extra in `pyproject.toml`, and a line in `user_code/known_packages.py`.
+3. If it needs a package, make an extra of it in `pyproject.toml`, and name that in
+   `user_code/known_packages.py`.
 """
 
 import importlib.util
