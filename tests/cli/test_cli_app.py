@@ -62,6 +62,7 @@ def test_help_lists_the_commands_and_the_exit_codes(stoker):
     out = stoker("--help").out
     assert all(name in out for name in COMMANDS)
     assert "130  stopped by Ctrl-C" in out
+    assert '\n    zsh   eval "$(_STOKER_COMPLETE=zsh_source stoker)"\n' in out
 
 
 def test_an_unknown_command_is_wrong_usage_in_one_line(stoker):

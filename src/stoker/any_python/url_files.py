@@ -117,8 +117,8 @@ def find_lack(url: str) -> str:
     known = registry.known_implementations.get(scheme)
     if known is None and scheme not in registry.registry:
         return (
-            f"{scheme}:// is nothing that is known here; s3://, gs://, az:// and what else fsspec "
-            "has are. Copy or mount it, and name the folder."
+            f"{scheme}:// is not known here; s3://, gs://, az:// and others of fsspec are. Copy or "
+            "mount it, and name the folder."
         )
     # Not imported yet: a pipeline is declared more often than it is run.
     module = known["class"].rpartition(".")[0] if known else "fsspec"

@@ -53,6 +53,7 @@ Exit codes:
   3    `stoker step`: a condition leaves the step out
   130  stopped by Ctrl-C
 
+\b
 Shell completion of commands, options, steps, runs and pipelines:
   bash  eval "$(_STOKER_COMPLETE=bash_source stoker)"
   zsh   eval "$(_STOKER_COMPLETE=zsh_source stoker)"

@@ -49,7 +49,7 @@ def copy(store: Store, artifact: str, target: str, as_json: bool) -> int:
         _upload(near.uri, files, target.rstrip("/"))
     else:
         if os.path.lexists(target):
-            raise click.UsageError(f"{target} is there. Name a folder that is not.")
+            raise click.UsageError(f"{target} exists. Name a folder that does not.")
         copy_tree(output_dir(near.uri), target)
     num_bytes = sum(entry.size for entry in files.files)
     record = {"artifact": found.id, "from": found.uri, "to": target, "num_bytes": num_bytes}
@@ -65,7 +65,7 @@ def _upload(path: str, files: Manifest, url: str) -> None:
         raise click.UsageError(f"{url} cannot be reached. {lack}")
     try:
         if list_objects(url):
-            raise click.UsageError(f"There is something at {url}. Name a place where nothing is.")
+            raise click.UsageError(f"There are files at {url}. Name an empty place.")
         folder = path if os.path.isdir(path) else os.path.dirname(path)
         names = [entry.path for entry in files.files]
         do_for_all(lambda name: upload(os.path.join(folder, name), f"{url}/{name}"), names)

@@ -68,7 +68,7 @@ def context(folder: str, out: str, wheels: tuple[str, ...]) -> int:
     Left out are hidden files, environments, and the roots of pipelines.
     """
     if os.path.exists(out) and not os.path.exists(os.path.join(out, "Dockerfile")):
-        raise click.UsageError(f"--out {out} is there, and is no context. Name another folder.")
+        raise click.UsageError(f"--out {out} holds something else. Name another folder.")
     names = [os.path.basename(one) for one in wheels]
     requirements, num_bytes = _list_packages({name.partition("-")[0] for name in names})
     parent = os.path.dirname(os.path.abspath(out))
@@ -118,7 +118,7 @@ def _list_packages(besides: set[str]) -> tuple[list[str], int]:
         found[key] = f"{name}=={one.version}"
     if elsewhere:
         raise click.UsageError(
-            f"{', '.join(sorted(elsewhere))} is installed from a folder, which an image has not. "
+            f"{', '.join(sorted(elsewhere))} is installed from a folder, which no image has. "
             "Make a wheel of it, and give that: --wheel FILE."
         )
     return sorted(found.values(), key=str.lower), num_bytes

@@ -46,7 +46,7 @@ _WITHOUT_LOG = ("Importer", "Resolver", "ManualNode")
     "run_name",
     metavar="RUN",
     shell_complete=complete(lambda store: ["last", *list_runs(store)]),
-    help="The run that is meant, by its id, the first characters of it, or `last`.",
+    help="The run, by its id, the first characters of its id, or `last`.",
 )
 @with_store(by="step")
 def logs(store: Store, step: str, follow: bool, run_name: str | None) -> int:

@@ -54,7 +54,7 @@ address_option = click.option(
     multiple=True,
     metavar="STEP",
     shell_complete=complete(list_steps),
-    help="What this ManualNode asks of a person is done; may be given several times.",
+    help="The work of this ManualNode is done; may be given several times.",
 )
 @fresh_option
 @on_option

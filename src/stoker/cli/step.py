@@ -31,7 +31,7 @@ LEFT_OUT = 3
     metavar="NAME",
     help="The pipeline that has the step, if the file runs several.",
 )
-@click.option("--done", is_flag=True, help="What this ManualNode asks of a person is done.")
+@click.option("--done", is_flag=True, help="The work of this ManualNode is done.")
 @click.option(
     "--param-env",
     "variables",

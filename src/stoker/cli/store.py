@@ -34,8 +34,8 @@ def migrate(source: str, target: str | None) -> int:
 
 @store.command()
 @click.argument("place", metavar="FILE|URL", required=False)
-@click.option("--store", "named", metavar="FILE|URL", help="The same.")
-@click.option("--backed-up", is_flag=True, help="There is a backup of the database on the server.")
+@click.option("--store", "named", metavar="FILE|URL", help="The store, named as an option.")
+@click.option("--backed-up", is_flag=True, help="Say that the database on the server is backed up.")
 def upgrade(place: str | None, named: str | None, backed_up: bool) -> int:
     """Bring a store of an older version of ML Metadata up to date.
 
