@@ -4,11 +4,8 @@
 import contextlib
 import os
 import shutil
-import signal
 import socket
 import sys
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,12 +171,7 @@ def test_an_error_tells_who_it_was_and_on_which_node(group, capfd):
 @slow
 @proc
 def test_ctrl_c_stops_everyone_on_ray(group):
-    def press():
-        while len(group.starts()) < 2:
-            time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=press, daemon=True).start()
+    group.press_ctrl_c_when_up()
     with pytest.raises(KeyboardInterrupt):
         group.train("time.sleep(60)")
 

@@ -4,7 +4,6 @@
 import json
 import os
 import signal
-import threading
 import time
 from pathlib import Path
 
@@ -128,12 +127,7 @@ def test_a_process_that_is_too_busy_to_give_a_sign_is_left_alone(group, monkeypa
 
 @pytest.mark.slow
 def test_ctrl_c_stops_everyone(group):
-    def press():
-        while len(group.starts()) < 2:
-            time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=press, daemon=True).start()
+    group.press_ctrl_c_when_up()
     with pytest.raises(KeyboardInterrupt):
         group.train("time.sleep(60)")
 

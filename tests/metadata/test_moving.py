@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stores move to other databases and to the schema version of today, with all that is in them."""
 
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from database_servers import QUOTED, DatabaseServer, one_soon
+from killed_child import kill_child
 from small_pipeline import begin, make_examples, run
-from sqlalchemy import Engine
-from sqlalchemy import event as sql_event
 
 from stoker.artifacts import Artifact, Model, State
 from stoker.errors import StoreError
@@ -97,28 +93,10 @@ def test_a_killed_move_leaves_an_empty_database(
 ) -> None:
     Store(server_config).close()
     for at in (5, 12, 20):
-        kill_child(lambda: migrate(filled, server_config, lambda _: None), at=at)
+        assert kill_child(lambda: migrate(filled, server_config, lambda _: None), at=at)
         with Store(server_config) as store:
             assert store.runs() == []
     moves(filled, server_config)
-
-
-def kill_child(act: Callable[[], object], *, at: int) -> None:
-    child = os.fork()
-    if child == 0:
-        seen = iter(range(1, at))
-
-        def count(*_: object) -> None:
-            if next(seen, None) is None:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        sql_event.listen(Engine, "before_cursor_execute", count)
-        try:
-            act()
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert status == signal.SIGKILL
 
 
 def make_old(config: StoreConfig, version: int) -> None:

@@ -3,7 +3,6 @@
 
 import contextlib
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -11,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 import small_pipeline
+from killed_child import kill_child
 from small_pipeline import begin, make_examples
-from sqlalchemy import Engine, create_engine, inspect, make_url, select, text
-from sqlalchemy import event as sql_event
+from sqlalchemy import create_engine, inspect, make_url, select, text
 from sqlalchemy.pool import NullPool
 
 from stoker.artifacts import Model, State
@@ -45,25 +44,13 @@ def content(config: StoreConfig) -> dict[str, list[str]]:
 
 
 def killed(config: StoreConfig, act: Act, *, at: int) -> bool:
-    """Let a child act, and kill it before its SQL statement number `at`; False if it ended."""
-    child = os.fork()
-    if child == 0:
-        seen = iter(range(1, at))
+    """Whether a child that acts on a store was killed before its SQL statement number `at`."""
 
-        def count(*_: object) -> None:
-            if next(seen, None) is None:
-                os.kill(os.getpid(), signal.SIGKILL)
+    def act_on_store() -> None:
+        with Store(config) as store:
+            act(store)
 
-        try:
-            sql_event.listen(Engine, "before_cursor_execute", count)
-            with Store(config) as store:
-                act(store)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert status in (0, signal.SIGKILL)
-    return status == signal.SIGKILL
+    return kill_child(act_on_store, at=at)
 
 
 def kill_everywhere(config: StoreConfig, act: Act) -> int:

@@ -98,12 +98,16 @@ def test_one_at_a_time_keeps_the_order_of_the_pipeline(tmp_path):
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(times))
 
 
-@component
-def break_down(folder: Parameter[str]):
+def wait_for(path):
     until = time.monotonic() + 30
-    while not Path(folder, "lasting").exists():
+    while not path.exists():
         assert time.monotonic() < until
         time.sleep(0.01)
+
+
+@component
+def break_down(folder: Parameter[str]):
+    wait_for(Path(folder, "lasting"))
     Path(folder, "broken").write_text("")
     raise ZeroDivisionError("it is broken")
 
@@ -111,10 +115,7 @@ def break_down(folder: Parameter[str]):
 @component
 def last_longer(folder: Parameter[str]) -> OutputDict(done=int):
     Path(folder, "lasting").write_text("")
-    until = time.monotonic() + 30
-    while not Path(folder, "broken").exists():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_for(Path(folder, "broken"))
     time.sleep(0.3)
     return {"done": 1}
 
@@ -122,10 +123,7 @@ def last_longer(folder: Parameter[str]) -> OutputDict(done=int):
 @component
 def fail_too(folder: Parameter[str]):
     Path(folder, "lasting").write_text("")
-    until = time.monotonic() + 30
-    while not Path(folder, "broken").exists():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_for(Path(folder, "broken"))
     time.sleep(0.3)
     raise LookupError("lost as well")
 
