@@ -4,6 +4,7 @@
 A component of a user's own gets the same with `DRIVER_CLASS = FileBasedDriver`.
 """
 
+import abc
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ SPAN = "span"
 VERSION = "version"
 
 
-class Driver(BaseDriver):
+class Driver(BaseDriver, abc.ABC):
     """What the drivers of ExampleGens have in common."""
 
     @classmethod
@@ -36,9 +37,9 @@ class Driver(BaseDriver):
         return {**parameters, **found}
 
     @classmethod
+    @abc.abstractmethod
     def find(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """What there is to read now, as parameters."""
-        raise NotImplementedError
 
 
 class FileBasedDriver(Driver):
