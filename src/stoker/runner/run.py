@@ -7,9 +7,9 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stoker.any_python.streams import open_missing_streams
 from stoker.any_python.url_files import PlaceError
@@ -33,7 +33,7 @@ from stoker.metadata.records import (
 )
 from stoker.runner.before_work import BeforeWork
 from stoker.runner.console import Console
-from stoker.runner.plan import RunOptions, plan_steps
+from stoker.runner.plan import RunOptions, StepPlan, plan_steps
 from stoker.runner.recorder import FEW_SECONDS, add_note_if_unrecorded
 from stoker.runner.steps import Steps
 from stoker.runner.tracking import find_trackers
@@ -75,15 +75,7 @@ def begin_run(
     check_places(pipeline.pipeline_root, steps_to_run, given)
     root = Root.at(fill_in(substitute(pipeline.pipeline_root, given), Facts()))
     _check_writable(root, pipeline)
-    try:
-        with look_once():
-            plans, problems = plan_steps(steps_to_run, given)
-            check = BeforeWork(plans=plans, given=given, launcher=launcher)
-            to_check = [step for step in steps_to_run if alone in (None, step)]
-            for doubt in check.check(to_check, problems):
-                console.step(doubt)
-    except PlaceError as error:
-        raise BadPipeline(str(error)) from error
+    plans = _plan(steps_to_run, given, launcher, console, alone=alone)
     config = _choose_store(pipeline, root, console, alone=alone is not None and not joins)
     if not (joins or (pipeline.enable_cache and config.exists())):
         # First of all, since importing TensorFlow takes longer than all that comes before it.
@@ -122,6 +114,26 @@ def begin_run(
         _record_begin(steps, config.place, [alone] if alone and not joins else steps_to_run)
         with _report_end(steps) if options.report else contextlib.nullcontext(), _record_end(steps):
             yield steps
+
+
+def _plan(
+    steps: Sequence[Node],
+    given: dict[str, Any],
+    launcher: Launcher,
+    console: Console,
+    *,
+    alone: Node | None,
+) -> dict[str, StepPlan]:
+    """How each step is to run. What can be said against them is said now, before any work."""
+    try:
+        with look_once():
+            plans, problems = plan_steps(steps, given)
+            check = BeforeWork(plans=plans, given=given, launcher=launcher)
+            for doubt in check.check([step for step in steps if alone in (None, step)], problems):
+                console.step(doubt)
+    except PlaceError as error:
+        raise BadPipeline(str(error)) from error
+    return plans
 
 
 def _choose_store(pipeline: Pipeline, root: Root, console: Console, *, alone: bool) -> StoreConfig:
