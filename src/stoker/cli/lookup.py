@@ -32,7 +32,7 @@ def find_run(store: Store, text: str) -> PipelineRun | None:
 
 
 def require_run(store: Store, text: str) -> PipelineRun:
-    """The same, where there has to be one."""
+    """The run that `find_run` finds; a UsageError if there is none."""
     if run := find_run(store, text):
         return run
     raise click.UsageError(f"There is no run {text!r}. `stoker runs` lists them.")

@@ -119,7 +119,7 @@ class ExecutorContainerSpec(ExecutorClassSpec):
 
 
 class TemplatedExecutorContainerSpec(ExecutorContainerSpec):
-    """The same, by the name that TFX has for commands with placeholders."""
+    """ExecutorContainerSpec, by the name that TFX has for commands with placeholders."""
 
 
 def create_container_component(

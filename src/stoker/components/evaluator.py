@@ -267,7 +267,7 @@ def _schema_path(input_dict: Mapping[str, list[Artifact]]) -> str | None:
 
 
 def _load_functions(exec_properties: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
-    """Those of the two functions that the user's module defines, by name."""
+    """The functions of an Evaluator that the user's module defines, by name."""
     from stoker.any_python.modules import load_module_file
 
     file, dotted = exec_properties.get("module_file"), exec_properties.get("module_path")

@@ -401,7 +401,7 @@ def _integers(cells: pa.Array) -> pa.Array | None:
 
 
 def _doubles(cells: pa.Array) -> pa.Array | None:
-    """The same for floats."""
+    """All cells as floats, likewise."""
     if b"(" in _text(cells):  # Arrow would read nan(1)
         return None
     try:

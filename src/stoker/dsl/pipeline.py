@@ -58,7 +58,7 @@ class PipelineInputs:
 
     @property
     def raw_inputs(self) -> ChannelMap:
-        """The same, by the name that TFX has for them outside of the inner pipeline."""
+        """The inputs, by the name that TFX has for them outside of the inner pipeline."""
         return self.inputs
 
 

@@ -46,7 +46,7 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class RecordStatistic:
-    """The same for a model that computes a row itself, from the serialized examples of a slice."""
+    """Sums of a model that computes a row itself, from the serialized examples of a slice."""
 
     key: str
     width: int
@@ -55,7 +55,7 @@ class RecordStatistic:
     def add(
         self, sums: np.ndarray, records: Sequence[bytes], rows: np.ndarray, slices: np.ndarray
     ) -> None:
-        """The same for examples as they are stored."""
+        """Add the examples in `rows`, as they are stored, each to the slice of the same place."""
         for one in np.unique(slices):
             sums[one] += self.row([records[row] for row in rows[slices == one]])
 
@@ -118,7 +118,7 @@ def class_ids(batch: Scored, metric: str) -> np.ndarray:
 
 
 def _in_unit_range(batch: Scored, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """The same, for labels that are 0, 1, or a share between them."""
+    """Pairs of labels and predictions, where labels are 0, 1, or a share between them."""
     labels, predictions = pairs(batch, metric)
     outside = (labels < 0) | (labels > 1) | np.isnan(labels)
     if outside.any():
@@ -159,7 +159,7 @@ def _is_among(scores: np.ndarray, top_k: int) -> np.ndarray | bool:
 
 
 def lenient_confusion(threshold: float, metric: str) -> Statistic:
-    """The same, but a label outside 0 to 1 is none that could be predicted, as in Keras.
+    """A confusion matrix in which no prediction is right for a label outside 0 to 1, as in Keras.
 
     So was BinaryAccuracy when TFMA left it to Keras: pipelines of that time give it the raw label,
     of which Transform makes the binary one.
@@ -200,7 +200,7 @@ def histogram() -> Statistic:
 
 
 def between_thresholds(num: int) -> Statistic:
-    """The same by the evenly spaced thresholds of Keras that a prediction lies between."""
+    """A histogram whose buckets lie between the evenly spaced thresholds of Keras."""
 
     def cells(batch: Scored) -> Cells:
         labels, predictions = _in_unit_range(batch, "AUC")

@@ -25,7 +25,7 @@ def area_under_curve(sums: np.ndarray, num_thresholds: int, curve: str, method: 
 
 
 def area_at_thresholds(sums: np.ndarray, curve: str, method: str) -> float:
-    """The same from sums between the thresholds themselves, as Keras has them."""
+    """The area under a curve from sums between the thresholds themselves, as Keras has them."""
     negatives, positives = np.split(sums, 2)
     tp, fp = np.cumsum(positives[::-1])[::-1], np.cumsum(negatives[::-1])[::-1]
     return _area((tp, negatives.sum() - fp, fp, positives.sum() - tp), curve, method)

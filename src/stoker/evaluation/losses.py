@@ -87,7 +87,7 @@ def _sparse_cross_entropy(batch: Scored, from_logits: bool) -> np.ndarray:
 
 
 def _cross_entropy(batch: Scored, from_logits: bool) -> np.ndarray:
-    """The same, of labels that are shares of classes."""
+    """The cross entropy of labels that are shares of classes."""
     labels = _dense(batch, "CategoricalCrossentropy")
     scores = _class_scores(batch, "CategoricalCrossentropy")
     if from_logits:

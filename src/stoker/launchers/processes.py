@@ -366,7 +366,7 @@ class _Worker:
 
     @property
     def was(self) -> int | None:
-        """The same, and after its end as well."""
+        """The process, also after its end; None before its start."""
         words = self._exit.split()
         return int(words[0]) if words else None
 

@@ -40,7 +40,7 @@ class Visit:
     home: Root
     here: Root
     paths: Mapping[str, str]
-    """Those of home, and what they are here."""
+    """The paths of the runner's machine, and what they are on this one."""
     mirror: CheckpointMirror | None = None
     seen: dict[str, tuple[int, int]] = field(default_factory=dict)
 

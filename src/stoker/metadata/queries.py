@@ -26,17 +26,17 @@ WRITTEN = (*MADE, EventType.PENDING_OUTPUT)
 
 
 def one_execution(execution_id: int) -> Ids:
-    """One execution, if there is such a one."""
+    """One execution, if it exists."""
     return select(db.execution.c.id).where(db.execution.c.id == execution_id)
 
 
 def one_artifact(artifact_id: int) -> Ids:
-    """One artifact, if there is such a one."""
+    """One artifact, if it exists."""
     return select(db.artifact.c.id).where(db.artifact.c.id == artifact_id)
 
 
 def some_artifacts(artifact_ids: Collection[int]) -> Ids:
-    """Those of some artifacts that there are."""
+    """Some artifacts, as far as there are such."""
     return select(db.artifact.c.id).where(db.artifact.c.id.in_(artifact_ids))
 
 

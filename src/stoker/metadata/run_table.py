@@ -46,7 +46,7 @@ class RunOutline:
     held: frozenset[str] = frozenset()
 
     def to_run(self, standings: Mapping[str, int]) -> PipelineRun:
-        """The same as a record of a run, for who asks where it stands."""
+        """This row as a record of a run, which says where the run stands."""
         return PipelineRun(
             run_id=self.run_id,
             pipeline_name=self.pipeline_name,

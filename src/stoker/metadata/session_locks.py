@@ -107,7 +107,7 @@ class _Holder:
 
 
 def find_held(connection: Connection, run_ids: Iterable[str]) -> set[str]:
-    """Those of some runs whose locks are held."""
+    """Which of these runs hold their locks."""
     names = list(run_ids)
     if connection.dialect.name == "postgresql":
         held = {(high << 32) + low for high, low in connection.execute(text(_POSTGRES_LOCKS))}

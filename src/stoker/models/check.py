@@ -197,7 +197,7 @@ class _SignatureCheck:
         return self._reject(f"fails on an eval example: {trouble.why}", call.examples[index])
 
     def _leave_open(self, why: str) -> Remark:
-        """It was not seen to work, and not to fail either."""
+        """Say that the signature was seen neither to work nor to fail."""
         text = f"{self.name} loads; it {why.removesuffix('.')}."
         return Remark(text=text, is_open=True, is_unproven=self.decides)
 

@@ -54,7 +54,7 @@ def load_shared_models(
 
 
 def name_labels(config: EvalConfig) -> EvalConfig:
-    """The same, with a name for labels that only an extractor knows."""
+    """A copy of a configuration, with a name for labels that only an extractor knows."""
     named = EvalConfig()
     named.CopyFrom(config)
     for spec in named.model_specs:

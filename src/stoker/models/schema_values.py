@@ -36,7 +36,7 @@ class SchemaValues:
 
     @classmethod
     def of(cls, schemas: Iterable[Any]) -> "SchemaValues":
-        """Those of schemas, the most important one first."""
+        """The values of schemas, the most important one first."""
         found: dict[str, tuple[Any, Any]] = {}
         for schema in schemas:
             for feature in schema.feature:

@@ -110,7 +110,7 @@ class KubeflowV2DagRunnerConfig:
 
 
 class KubeflowDagRunnerConfig(KubeflowV2DagRunnerConfig):
-    """The same, by the arguments of the runner for Kubeflow Pipelines 1."""
+    """What the files for Kubeflow Pipelines 1 need, by the arguments that its runner had."""
 
     IMAGE = "tfx_image"
 

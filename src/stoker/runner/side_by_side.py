@@ -205,7 +205,7 @@ class _SideBySide:
         self._pool = pool
         self._watchers = {node: console.watch(node.id) for node in steps}
         self._running: dict[Node, Future[Outcome] | None] = {}
-        """Those that have begun, and the task of each that is launched."""
+        """The steps that have begun, and the task of each that is launched."""
         self._errors: list[tuple[Node, BaseException]] = []
         self._is_stopped = False
 

@@ -12,7 +12,7 @@ from stoker.errors import BadData
 
 Statistics: TypeAlias = statistics_pb2.DatasetFeatureStatisticsList
 Stats: TypeAlias = statistics_pb2.FeatureNameStatistics
-"""Those of one feature."""
+"""The statistics of one feature."""
 _Kind = TypeVar("_Kind", bound=Message)
 
 DOMAIN_INFO = "domain_info"

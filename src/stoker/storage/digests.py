@@ -99,7 +99,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: bytes, path: str) -> Self:
-        """The same, of what was read from `path`."""
+        """The manifest in a text that was read from `path`."""
         try:
             record = json.loads(text)
             folders = record.get("empty_folders")

@@ -298,7 +298,7 @@ class StagingCache:
         return excess
 
     def _evict_unused(self, excess: int) -> int:
-        """The same, of files that no tree has: those have no other name."""
+        """Evict files that no tree has, which have no other name; gives the excess that is left."""
         unused = []
         for folder, _, names in os.walk(self._files_dir):
             for name in names:

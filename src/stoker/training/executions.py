@@ -37,7 +37,7 @@ class Pace:
         self._is_fixed = fixed is not None
 
     def note(self, num_steps: int, seconds: float) -> None:
-        """So many steps were done in so many seconds."""
+        """Note that some steps were done, and how long they took."""
         if num_steps == self.num_steps and not self._is_fixed:
             most = int(_MOST_SECONDS * num_steps / seconds) if seconds else _MOST_STEPS
             self.num_steps = max(1, min(2 * num_steps, most, _MOST_STEPS))

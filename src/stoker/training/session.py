@@ -149,7 +149,7 @@ class _State:
     """What this process is training now, and what watches it."""
 
     fn_args: FnArgs | None = None
-    """Those of the training that runs now, watched or not."""
+    """What the training that runs now was given, watched or not."""
     session: Session | None = None
     has_said_so: bool = False
 
@@ -269,7 +269,7 @@ def log_metrics(step: int, metrics: Mapping[str, Any] | None = None, /, **named:
 
 
 def split_metrics(metrics: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """Those of training, and those of validation, which Keras marks with `val_`."""
+    """The metrics of training and those of validation, which Keras marks with `val_`."""
     train = {name: value for name, value in metrics.items() if not name.startswith(_VALIDATION)}
     return train, {
         name.removeprefix(_VALIDATION): value

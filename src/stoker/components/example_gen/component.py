@@ -247,7 +247,7 @@ class CsvExampleGen(_FormatExampleGen):
     PATTERNS: ClassVar = ("*.csv",)
 
     def find_problems(self, parameters: dict[str, Any]) -> Iterator[dsl.Problem]:
-        """What is so for all files, and that something else than commas is between the cells."""
+        """What all ExampleGens look for, and a delimiter that is not a comma."""
         from stoker.data.csv_header import find_other_delimiter
 
         yield from super().find_problems(parameters)

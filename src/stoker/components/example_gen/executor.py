@@ -53,7 +53,7 @@ class Source:
     key_feature: str = ""
     """The feature that decides where an example goes; if empty, all of the example does."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Those of the step."""
+    """The parameters of the step."""
     layout: Any = None
     """What `look` has found out of all places, where these are only some of them."""
 
@@ -408,7 +408,7 @@ def _keys_by_columns(
 
 
 def _key_of_record(path: str, number: int, record: bytes, key_feature: str) -> bytes:
-    """The same for one example, whatever it holds."""
+    """The key of one example, whatever it holds."""
     try:
         example = Example.FromString(record)
     except DecodeError as error:

@@ -19,7 +19,7 @@ class FlatSignature:
         self.key = model.signature_name
         self.signature = model.signature
         self.frozen = flatten(model.function)
-        """The same function as one flat graph."""
+        """The signature's function as one flat graph."""
         self._model = model  # whose tables live as long as it does
 
     def __call__(self, arrays: Arrays) -> Arrays:

@@ -116,7 +116,7 @@ def validate_examples_in_tfrecord(
     pipeline_options: Any = None,  # noqa: ARG001
     num_sampled_examples: int = 0,
 ) -> Any:
-    """The same of TFRecord files of tf.Examples; what is sampled are tf.train.Examples."""
+    """The anomalous tf.Examples of TFRecord files, counted; some of them as tf.train.Examples."""
     options = _check_options(stats_options)
     statistics, batches = _count_anomalous(read_examples(str(data_location)), options)
     if output_path is not None:

@@ -50,7 +50,7 @@ def get_statistics_html(
     allowlist_features: Iterable[FeaturePath | str] | None = None,
     denylist_features: Iterable[FeaturePath | str] | None = None,
 ) -> str:
-    """The same as HTML: no script, and nothing that has to be fetched."""
+    """Statistics as HTML, without a script, and with nothing that has to be fetched."""
     named = {_name(lhs_statistics, lhs_name, _LHS): choose_all_examples(lhs_statistics)}
     if rhs_statistics is not None:
         right = _name(rhs_statistics, rhs_name, _RHS)

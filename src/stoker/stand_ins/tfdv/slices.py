@@ -78,19 +78,19 @@ class FeatureView:
         return next(found, None)
 
     def numeric_statistics(self) -> statistics_pb2.NumericStatistics | None:
-        """Those of numbers, or None."""
+        """The statistics of numbers, or None."""
         return self._stats.num_stats if self._stats.HasField("num_stats") else None
 
     def string_statistics(self) -> statistics_pb2.StringStatistics | None:
-        """Those of words, or None."""
+        """The statistics of words, or None."""
         return self._stats.string_stats if self._stats.HasField("string_stats") else None
 
     def bytes_statistics(self) -> statistics_pb2.BytesStatistics | None:
-        """Those of bytes, or None."""
+        """The statistics of bytes, or None."""
         return self._stats.bytes_stats if self._stats.HasField("bytes_stats") else None
 
     def struct_statistics(self) -> statistics_pb2.StructStatistics | None:
-        """Those of a struct, or None."""
+        """The statistics of a struct, or None."""
         return self._stats.struct_stats if self._stats.HasField("struct_stats") else None
 
     def common_statistics(self) -> statistics_pb2.CommonStatistics | None:

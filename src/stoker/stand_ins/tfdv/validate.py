@@ -51,7 +51,7 @@ def validate_statistics_internal(
     enable_diff_regions: bool = False,
     custom_validation_config: Any = None,
 ) -> anomalies_pb2.Anomalies:
-    """The same, with the statistics of an earlier version of the data, whose size is compared."""
+    """`validate_statistics`, also with an earlier version of the data, whose size is compared."""
     if custom_validation_config is not None or validation_options is not None:
         raise MissingPart(
             "Stoker has no custom_validation_config (SQL) and no validation_options. Check the "

@@ -27,7 +27,7 @@ class NamedMetric:
     settings: Mapping[str, Any]
 
     def as_config(self) -> MetricConfig:
-        """The same, as an EvalConfig says it."""
+        """The metric as an EvalConfig has it."""
         text = json.dumps(dict(self.settings)) if self.settings else ""
         return MetricConfig(class_name=self.class_name, config=text)
 
@@ -77,7 +77,7 @@ def specs_from_metrics(
 def default_regression_specs(
     model_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None, **_: Any
 ) -> list[MetricsSpec]:
-    """What TFMA computes of numbers unless told otherwise, as far as Stoker has it."""
+    """What TFMA computes for a regression by default, as far as Stoker has it."""
     return _make_specs(
         ("MeanSquaredError", "Calibration", "MeanPrediction", "MeanLabel"),
         model_names,
@@ -92,7 +92,7 @@ def default_binary_classification_specs(
     aggregate: AggregationOptions | None = None,
     include_loss: bool = True,
 ) -> list[MetricsSpec]:
-    """The same of two classes."""
+    """What TFMA computes for two classes by default, as far as Stoker has it."""
     names = [
         *(["BinaryCrossentropy"] if include_loss else []),
         *("BinaryAccuracy", "AUC", "Precision", "Recall", "Calibration"),
@@ -108,7 +108,7 @@ def default_multi_class_classification_specs(
     aggregate: AggregationOptions | None = None,
     sparse: bool = True,
 ) -> list[MetricsSpec]:
-    """The same of several classes."""
+    """What TFMA computes for several classes by default, as far as Stoker has it."""
     loss = "SparseCategoricalCrossentropy" if sparse else "CategoricalCrossentropy"
     specs = _make_specs((loss, "MultiClassConfusionMatrixPlot"), model_names, output_names)
     if binarize is None and aggregate is None:

@@ -32,7 +32,7 @@ class SingleSliceSpec:
     spec: SlicingSpec | None = None
 
     def as_message(self) -> SlicingSpec:
-        """The same, as an EvalConfig says it."""
+        """The slice as an EvalConfig has it."""
         if self.spec is not None:
             return self.spec
         values = {name: str(value) for name, value in self.features}

@@ -134,7 +134,7 @@ class CheckpointSchedule:
         return now >= self.next
 
     def note_written(self, *, began: float, ended: float) -> None:
-        """A checkpoint was written in this time."""
+        """Note that a checkpoint was written, and how long that took."""
         self._is_guessed = False
         seldom = max(_LEAST_SECONDS, (ended - began) / _SHARE)
         self.next = ended + (seldom if self._seconds is None else self._seconds)
