@@ -642,7 +642,7 @@ class BaseComponent(Node):
         return ()
 
     def find_undone(self, outputs: ArtifactMap) -> str:  # noqa: ARG002
-        """What the step once did outside of the pipeline and is not so any more, in words.
+        """What the step did outside of the pipeline that was undone since, in words.
 
         `outputs` are those of that time; an empty answer lets them be used again.
         """

@@ -32,7 +32,7 @@ class DataType(enum.IntEnum):
 
 
 class ChoiceNode(abc.ABC):
-    """What is chosen when a step runs, as long as it is not."""
+    """A choice of artifacts that is made when a step runs."""
 
     output_data_type: DataType
 
