@@ -12,8 +12,8 @@ from typing import Callable, Iterable
 
 from .layout import SERVING_MODEL_DIR
 from .lines import did_you_mean, escape_controls
+from .own_code import HERE
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 WHOLE_TRACEBACK = "STOKER_TRACEBACK"
 """The variable that lets programs and notebooks show all frames, as Python does."""
 _NEAR = 3

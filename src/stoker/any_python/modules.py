@@ -27,8 +27,8 @@ from importlib.machinery import (
 from types import CodeType, ModuleType
 from typing import Any, Callable, Mapping, Sequence
 
-from .failures import HERE
 from .launcher_link import report_doing
+from .own_code import OUR_PACKAGES, OUR_PLACES, PACKAGES_DIR
 from .surroundings import fill_in_flags
 
 PIPELINE_MODULE = "__stoker_main__"
@@ -38,9 +38,7 @@ _pipeline_files: dict[str, ModuleType] = {}
 """The pipeline files that this process has loaded: each is loaded once."""
 
 _RELATIVE_IMPORT = re.compile(rb"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
-_OURS = ("stoker", "tfx")
 _STANDARD_LIBRARY = str(sysconfig.get_path("stdlib")) + os.sep
-_OUR_PACKAGES = os.path.dirname(os.path.dirname(HERE))
 
 
 def load_module_file(path: str | os.PathLike[str]) -> ModuleType:
@@ -243,9 +241,7 @@ def _find_users_source(folder: str) -> Any:
 
 
 def _is_users_folder(folder: str) -> bool:
-    ours = folder == _OUR_PACKAGES or folder.startswith(
-        tuple(os.path.join(_OUR_PACKAGES, package, "") for package in _OURS)
-    )
+    ours = folder == PACKAGES_DIR or folder.startswith(OUR_PLACES)
     return not ours and not is_installed(os.path.join(folder, ""))
 
 
@@ -276,7 +272,7 @@ def execute_file(name: str, file: str) -> ModuleType:
 
 def _is_free(package: str, root: str) -> bool:
     """Whether a package's name can mean the one below `root` in this process."""
-    if package in _OURS or is_standard(package):
+    if package in OUR_PACKAGES or is_standard(package):
         return False
     loaded = sys.modules.get(package)
     return loaded is None or os.path.join(root, package) in getattr(loaded, "__path__", ())
@@ -328,24 +324,6 @@ def is_installed(path: str) -> bool:
     if {"site-packages", "dist-packages"} & set(path.split(os.sep)):
         return True
     return path.startswith(_STANDARD_LIBRARY)
-
-
-def list_loaded_files(ours: Sequence[str] = (HERE,)) -> list[str]:
-    """The user's own files that this process has loaded as modules, the pipeline file apart.
-
-    What lies in the folders `ours` is not the user's. Where the pipeline file is the program that
-    runs, its main guard has run too, and it is not apart.
-    """
-    folders = tuple(os.path.join(folder, "") for folder in ours)
-    found = set()
-    for name, module in sys.modules.copy().items():  # other threads may be importing
-        file = getattr(module, "__file__", None)
-        if not file or name.startswith(PIPELINE_MODULE):
-            continue
-        path = os.path.abspath(file)
-        if not is_installed(path) and not path.startswith(folders):
-            found.add(path)
-    return sorted(found)
 
 
 def _check_callable(found: Any, what: str) -> Callable[..., Any]:

@@ -32,8 +32,8 @@ import tempfile
 from types import FrameType
 from typing import AbstractSet, Callable, Dict, Iterable, Sequence
 
-from .failures import HERE
 from .modules import is_installed, package_of
+from .own_code import HERE, OUR_PLACES
 
 FLAG, VARIABLE, FILE, FOLDER, PRESENCE = "flag ", "variable ", "file ", "folder ", "presence of "
 COMMAND_LINE, VARIABLES = "command line", "variables"
@@ -48,13 +48,6 @@ _OF_THE_SYSTEM = (
     *("/sys", "/tmp", "/usr", "/var", "/private", "/System", "/Library"),
 )
 _INSTALLED = ("/site-packages/", "/dist-packages/")
-_OURS = tuple(
-    os.path.join(folder, "")
-    for folder in (
-        os.path.dirname(HERE),
-        os.path.join(os.path.dirname(os.path.dirname(HERE)), "tfx"),
-    )
-)
 _WATCHERS = tuple(
     os.path.join(HERE, name) for name in ("notes.py", "observing.py", "surroundings.py")
 )
@@ -203,11 +196,11 @@ class Places:
 
     def __init__(self, users: Iterable[str] = (), others: Iterable[str] = ()) -> None:
         folders = [*_OF_THE_SYSTEM, sys.prefix, sys.base_prefix, *others]
-        self._others = (*_as_prefixes([*folders, *map(os.path.realpath, folders)]), *_OURS)
+        self._others = (*_as_prefixes([*folders, *map(os.path.realpath, folders)]), *OUR_PLACES)
         self._users = tuple(
             folder
             for folder in _as_prefixes(users)
-            if folder != "/" and not folder.startswith(_OURS)
+            if folder != "/" and not folder.startswith(OUR_PLACES)
         )
         self.never_users = tuple(
             folder
@@ -238,7 +231,7 @@ class Places:
         reader, passed_package = Reader.DIRECT, False
         while frame is not None:
             file = frame.f_code.co_filename
-            if file.startswith(_OURS):
+            if file.startswith(OUR_PLACES):
                 if file not in _WATCHERS:
                     counts = self.is_preloading and passed_package
                     return Reader.INDIRECT if counts else Reader.OTHER

@@ -12,6 +12,7 @@ import click
 
 from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.any_python.lines import did_you_mean
+from stoker.any_python.own_code import OUR_PLACES
 from stoker.cli.lookup import list_steps
 from stoker.cli.options import complete, fresh_option, parameter_option
 from stoker.cli.printing import print_line
@@ -21,9 +22,6 @@ from stoker.metadata.config import STORE_VARIABLE, use_store
 from stoker.runner import intercept
 from stoker.runner.plan import RunOptions
 from stoker.user_code.known_packages import missing_package_hint
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
 
 on_option = click.option(
     "--on",
@@ -215,7 +213,7 @@ def _from_file_on(frames: TracebackType | None, path: str) -> TracebackType | No
 def _line_that_we_refused(error: Exception, path: str) -> int | None:
     """The file's line whose arguments Stoker refused: such an error needs no traceback."""
     frames = list(traceback.walk_tb(error.__traceback__))
-    if not frames[-1][0].f_code.co_filename.startswith(_OURS):
+    if not frames[-1][0].f_code.co_filename.startswith(OUR_PLACES):
         return None
     own = [line for frame, line in frames if frame.f_code.co_filename == path]
     return own[-1] if own else None

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stoker.any_python.modules import PIPELINE_MODULE, list_loaded_files
+from stoker.any_python.modules import PIPELINE_MODULE, is_installed
+from stoker.any_python.own_code import OUR_PLACES
 
 _DIRECT_RUNNERS = ("directrunner", "switchingdirectrunner", "bundlebaseddirectrunner")
 _IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "tfx"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +69,12 @@ def _send_by_value() -> None:
     """Let the functions of the user's own files be sent to Beam's workers, not looked up there."""
     from apache_beam.internal.cloudpickle import cloudpickle
 
-    files = set(list_loaded_files(_OURS))
-    for name, module in list(sys.modules.items()):
-        file = os.path.abspath(getattr(module, "__file__", None) or os.devnull)
-        if file in files or name.startswith(PIPELINE_MODULE):
+    for name, module in list(sys.modules.items()):  # other threads may be importing
+        if name.startswith(PIPELINE_MODULE) or _is_users(module):
             cloudpickle.register_pickle_by_value(module)
+
+
+def _is_users(module: Any) -> bool:
+    file = getattr(module, "__file__", None)
+    path = os.path.abspath(file or "")
+    return bool(file) and not is_installed(path) and not path.startswith(OUR_PLACES)

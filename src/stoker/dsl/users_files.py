@@ -5,14 +5,13 @@ import glob
 import os
 import sys
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PACKAGES = (os.path.join(_OURS, ""), os.path.join(os.path.dirname(_OURS), "tfx", ""))
+from stoker.any_python.own_code import OUR_PLACES
 
 
 def find_declaring_folder() -> str:
     """The folder of the user's file whose line is running."""
     frame = sys._getframe()
-    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGES):
+    while frame.f_back and frame.f_code.co_filename.startswith(OUR_PLACES):
         frame = frame.f_back
     return os.path.dirname(os.path.abspath(frame.f_code.co_filename))
 

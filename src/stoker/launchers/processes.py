@@ -28,9 +28,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 
-from stoker.any_python.failures import CRASH, HERE, order_crash
+from stoker.any_python.failures import CRASH, order_crash
 from stoker.any_python.launcher_link import send_request
 from stoker.any_python.modules import is_installed
+from stoker.any_python.own_code import HERE, PACKAGES_DIR
 from stoker.dsl.executor import BaseExecutor
 from stoker.launchers import Watcher
 from stoker.launchers.heartbeat import WORKER_LOST
@@ -42,7 +43,6 @@ from stoker.metadata.masking import KnownSecrets, StreamMask, environment, find_
 from stoker.task import Failure, Member, Outcome, ProcessNeeds, Task, Workers
 from stoker.user_code.fn_args import get_trainer_fn_args
 
-_OURS = os.path.dirname(os.path.dirname(HERE))
 _GRACE_SECONDS = 5.0
 _SAVING_SECONDS = 30.0
 """What a worker that is to stop has for saving how far it is."""
@@ -208,7 +208,7 @@ def _find_secrets(task: Task) -> KnownSecrets:
 def _is_the_users(path: str) -> bool:
     """Whether a place to import from is the user's own, and not part of this interpreter."""
     folder = os.path.join(path, "")
-    ours = folder.startswith(os.path.join(_OURS, ""))
+    ours = folder.startswith(os.path.join(PACKAGES_DIR, ""))
     return os.path.isdir(path) and not ours and not is_installed(folder)
 
 

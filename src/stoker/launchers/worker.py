@@ -22,6 +22,7 @@ from stoker.any_python.failures import (
 )
 from stoker.any_python.modules import import_current_sources, load_object
 from stoker.any_python.observing import observe_step
+from stoker.any_python.own_code import STOKER_DIR
 from stoker.any_python.surroundings import PlainRoot, take_over_program, use_temporary_dir
 from stoker.artifacts import Artifact, ArtifactMap, every
 from stoker.dsl.executor import BaseExecutor, parse_message
@@ -32,8 +33,6 @@ from stoker.patches.tensorflow_estimator import enable_estimators
 from stoker.task import Failure, Outcome, Task
 from stoker.user_code.keras_choice import wrong_keras_hint
 from stoker.user_code.known_packages import missing_package_hint
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def execute(task: Task) -> Outcome:
@@ -65,7 +64,7 @@ def _execute(task: Task) -> Outcome:
         hint = missing_package_hint(error) or keras_hint or debugger_hint(error)
         hint = hint or missing_folder_hint(error) or input_hint(error)
         hint = hint or near_name_hint(error, lambda: _list_features(task))
-        return Outcome(failure=Failure(**describe(error, ours=_OURS, hint=hint)))
+        return Outcome(failure=Failure(**describe(error, ours=STOKER_DIR, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})
 
 

@@ -11,6 +11,7 @@ from itertools import groupby
 from types import TracebackType
 
 from stoker.any_python.failures import WHOLE_TRACEBACK
+from stoker.any_python.own_code import STOKER_DIR
 from stoker.dsl.component import BaseComponent, Node
 from stoker.errors import StepFailed
 from stoker.launchers.step_log import StepLog
@@ -22,7 +23,6 @@ _FRAME = re.compile(r'^ *File "(?P<path>[^"]*)", line (?P<line>\d+)')
 _AUTOGRAPH = "__autograph_generated_file"
 """In the names of the files that TensorFlow makes of the user's functions."""
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/(\w+)")
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # What Keras and TensorFlow put before what is wrong: the layer, the node, the generated code.
@@ -104,7 +104,7 @@ def is_all_wanted() -> bool:
 def is_raised_by_us(error: BaseException) -> bool:
     """Whether it is we who raised it, such as for a wrong argument, and not the user's code."""
     frames = list(traceback.walk_tb(error.__traceback__))
-    return bool(frames) and frames[-1][0].f_code.co_filename.startswith(_OURS + os.sep)
+    return bool(frames) and frames[-1][0].f_code.co_filename.startswith(STOKER_DIR + os.sep)
 
 
 def strip_colours(text: str) -> str:
@@ -147,7 +147,7 @@ def _is_library(path: str) -> bool:
 
 def _is_ours(path: str) -> bool:
     package = _PACKAGE.search(path)
-    return path.startswith(_OURS + os.sep) or bool(package and package[1] == "stoker")
+    return path.startswith(STOKER_DIR + os.sep) or bool(package and package[1] == "stoker")
 
 
 def fold_frames(text: str) -> str:

@@ -12,8 +12,9 @@ import builtins
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_OURS = ("stoker", "tfx")
-_STANDARD = sys.stdlib_module_names.union(_OURS)
+from stoker.any_python.own_code import OUR_PACKAGES
+
+_STANDARD = sys.stdlib_module_names.union(OUR_PACKAGES)
 
 _CALLS = frozenset(
     {
@@ -128,7 +129,7 @@ class PlainStatements:
 
     def _makes_component(self, decorator: ast.expr) -> bool:
         path = self._find_path(decorator)
-        return path.startswith(tuple(f"{one}." for one in _OURS)) and path.endswith(".component")
+        return path.partition(".")[0] in OUR_PACKAGES and path.endswith(".component")
 
     def _is_plain_base(self, base: ast.expr) -> bool:
         """Whether a class does nothing when it is derived from."""
@@ -210,7 +211,7 @@ class PlainStatements:
     def _makes_step(self, called: ast.expr) -> bool:
         """Whether a call makes an object of Stoker's: a step, a message, a pipeline."""
         path = self._find_path(called)
-        if path.partition(".")[0] in _OURS:
+        if path.partition(".")[0] in OUR_PACKAGES:
             name = path.rpartition(".")[2]
             return name[:1].isupper() and not name.endswith("Runner")
         own = self._find_own(called)

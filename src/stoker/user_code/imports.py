@@ -19,9 +19,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 from stoker.any_python.modules import is_installed, package_of
+from stoker.any_python.own_code import OUR_PACKAGES
 from stoker.storage.digests import read_stamp
 
-_OURS = frozenset({"stoker", "tfx"})
 _STANDARD = sys.stdlib_module_names | {"__main__"}
 
 ImportStatement = ast.Import | ast.ImportFrom
@@ -170,7 +170,7 @@ class _Scanner:
 
     def follow(self, dotted_name: str) -> None:
         """Read what a name means in the user's folders, or note it as installed."""
-        if dotted_name.partition(".")[0] in _OURS:
+        if dotted_name.partition(".")[0] in OUR_PACKAGES:
             return
         specs = _find_parts(dotted_name, self._local_paths)
         if specs and self._is_local(specs[0], dotted_name.partition(".")[0]):

@@ -36,11 +36,11 @@ from typing import Any
 import numpy as np
 
 from stoker.any_python.modules import is_installed
+from stoker.any_python.own_code import OUR_PLACES
 from stoker.training.resume.plain_values import Arrays, NotPlain, as_plain, from_plain
 
 State = dict[str, Any]
 
-_STOKER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _STATELESS = (
     *(type, property, functools.partial, types.ModuleType, types.BuiltinFunctionType),
     *(types.FunctionType, re.Pattern, logging.Logger, io.IOBase),
@@ -284,7 +284,7 @@ def _is_users(defined: Any) -> bool:
     if file is None:
         return False
     path = os.path.abspath(file)
-    return not is_installed(path) and not path.startswith(_STOKER + os.sep)
+    return not is_installed(path) and not path.startswith(OUR_PLACES)
 
 
 def _find_cells(thing: Any) -> dict[str, types.CellType]:
