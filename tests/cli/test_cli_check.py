@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from stoker.any_python.url_files import _PROXIES
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -99,7 +101,8 @@ def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, sou
         ("urllib.request.urlretrieve(URL, 'data.csv')", "put the file there"),
     ],
 )
-def test_what_is_downloaded_in_the_middle_of_a_run_is_told(check, source, advice):
+def test_what_is_downloaded_in_the_middle_of_a_run_is_told(check, source, advice, monkeypatch):
+    monkeypatch.setenv("https_proxy", "http://there.is.a.network:80")
     record = check(
         module=f"import tensorflow as tf\nimport urllib.request\ndef run_fn(f):\n  {source}"
     )
@@ -108,6 +111,17 @@ def test_what_is_downloaded_in_the_middle_of_a_run_is_told(check, source, advice
     assert record["would_run"]
     assert told == [one for one in told if advice in one and one.startswith("needs 4: ")]
     assert len(told) == (advice is not None)
+
+
+def test_what_must_be_downloaded_from_a_server_that_is_not_found_would_not_run(check, monkeypatch):
+    for proxy in _PROXIES:
+        monkeypatch.delenv(proxy, raising=False)
+    module = "def run_fn(f):\n  build()\ndef build():\n  hub.load('https://hub.invalid/model')"
+    record = check(module=module)
+    assert not record["would_run"]
+    (told,) = lines(record, "needs")
+    assert told.startswith("needs 4: hub.invalid is not found")
+    assert check(module=module.replace("build()\n", "if f: build()\n", 1))["would_run"]
 
 
 @pytest.mark.parametrize(

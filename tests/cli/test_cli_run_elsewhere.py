@@ -2,6 +2,7 @@
 """Files that make a pipeline for another orchestrator, in the manner of their years."""
 
 import runpy
+import subprocess
 import sys
 import textwrap
 
@@ -47,7 +48,10 @@ RUNNERS = {
         runner_config = kubeflow_dag_runner.KubeflowDagRunnerConfig(
             kubeflow_metadata_config=metadata_config, tfx_image="gcr.io/x/y",
             pipeline_operator_funcs=kubeflow_dag_runner.get_default_pipeline_operator_funcs())
-        kubeflow_dag_runner.KubeflowDagRunner(config=runner_config).run(made)
+        pod_labels = kubeflow_dag_runner.get_default_pod_labels()
+        pod_labels.update({"env": "notes"})
+        kubeflow_dag_runner.KubeflowDagRunner(
+            config=runner_config, pod_labels_to_attach=pod_labels).run(made)
         """,
     "vertex": """
         from tfx import v1 as tfx
@@ -76,6 +80,19 @@ def test_python_alone_makes_what_the_other_needs_or_says_what_is_missing(file, h
         runpy.run_path(str(file), run_name="__main__")
         assert (here / "notes.tar.gz").exists() or (here / "pipeline.json").exists()
     assert not (here / "root").exists()
+
+
+@pytest.mark.parametrize(
+    ("runner", "lack"), [("airflow", "to Airflow, which is not here"), ("kubeflow", "no image for")]
+)
+def test_a_program_that_lacks_something_ends_with_one_line(here, runner, lack):
+    text = textwrap.dedent(RUNNERS[runner]).replace('tfx_image="gcr.io/x/y"', "tfx_image=None")
+    (here / "runner.py").write_text(STEP + text)
+    ended = subprocess.run([sys.executable, "runner.py"], capture_output=True, text=True)
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("stoker: ")
+    assert lack in line
+    assert line.endswith("on this machine: stoker run runner.py")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cannot work is told before the first step runs, however late its own step is."""
 
+import hashlib
 import re
 
 import pytest
@@ -200,23 +201,58 @@ def test_what_a_step_of_the_users_own_may_make_is_awaited(tmp_path):
     assert check(download, gen, trainer) == []
 
 
-def test_a_download_from_a_server_that_is_not_found_is_told_once(gen, tmp_path, monkeypatch):
-    for proxy in _PROXIES:
-        monkeypatch.delenv(proxy, raising=False)
-    path = tmp_path / "module.py"
-    path.write_text(
-        "URL = 'https://hub.invalid/model'\n"
-        "def preprocessing_fn(inputs): ...\n"
-        "def run_fn(fn_args): hub.KerasLayer(URL)"
+class TestDownloads:
+    """What run_fn fetches from servers that have no address here."""
+
+    @pytest.fixture(autouse=True)
+    def _without_proxies(self, monkeypatch, tmp_path):
+        for proxy in _PROXIES:
+            monkeypatch.delenv(proxy, raising=False)
+        monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path / "hub"))
+
+    def check(self, gen, path):
+        examples = gen.outputs["examples"]
+        schema = ImportSchemaGen(schema_file=str(path))
+        transform = Transform(examples, schema.outputs["schema"], module_file=str(path))
+        trainer = Trainer(examples=examples, module_file=str(path))
+        return check(gen, schema, transform, trainer)
+
+    @pytest.fixture
+    def write(self, tmp_path):
+        def write_module(*body):
+            path = tmp_path / "module.py"
+            lines = [f"    {line}" for line in body]
+            head = ["URL = 'https://hub.invalid/model'", "def preprocessing_fn(inputs): ..."]
+            build = ["def build():", "    return hub.KerasLayer(URL)", "def run_fn(fn_args):"]
+            path.write_text("\n".join([*head, *build, *lines]))
+            return path
+
+        return write_module
+
+    def test_one_that_must_be_made_is_refused(self, gen, write):
+        path = write("with strategy.scope():", "    model = build()")
+        with pytest.raises(BadPipeline, match=r"line 4: hub\.invalid is not found") as refused:
+            self.check(gen, path)
+        assert str(refused.value).startswith("Trainer: ")
+        assert str(refused.value).endswith("name its folder or TFHUB_CACHE_DIR.")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            ("if fn_args.base_model: build()",),
+            ("if fn_args.base_model: return", "build()"),
+            ("other(build)",),
+        ],
     )
-    examples = gen.outputs["examples"]
-    schema = ImportSchemaGen(schema_file=str(path))
-    transform = Transform(examples, schema.outputs["schema"], module_file=str(path))
-    trainer = Trainer(examples=examples, module_file=str(path))
-    (doubt,) = check(gen, schema, transform, trainer)
-    assert doubt.startswith("Trainer: warning: ")
-    assert "module.py, line 3: hub.invalid is not found" in doubt
-    assert doubt.endswith("name its folder or TFHUB_CACHE_DIR.")
+    def test_one_that_may_not_be_made_is_told_once(self, gen, write, body):
+        (doubt,) = self.check(gen, write(*body))
+        assert doubt.startswith("Trainer: warning: ")
+        assert "module.py, line 4: hub.invalid is not found" in doubt
+
+    def test_one_that_was_made_before_is_not_told(self, gen, write, tmp_path):
+        digest = hashlib.sha1(b"https://hub.invalid/model").hexdigest()
+        (tmp_path / "hub" / digest).mkdir(parents=True)
+        assert self.check(gen, write("build()")) == []
 
 
 def test_a_label_that_is_no_column(gen, module):

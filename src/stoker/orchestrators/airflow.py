@@ -23,6 +23,7 @@ from stoker.dsl.pipeline import Pipeline
 from stoker.errors import MissingPart
 from stoker.orchestrators.kubeflow import choose_place, find_resources
 from stoker.orchestrators.settings import find_program, refuse_secrets
+from stoker.runner.endings import end_briefly
 from stoker.runner.local_dag_runner import LocalDagRunner, is_started_by_command
 from stoker.runner.step_list import StepOutline, find_parameters, make_command, outline_steps
 
@@ -81,14 +82,15 @@ class AirflowDagRunner:
         stop_loading_here()
         if is_started_by_command():
             return LocalDagRunner().run(pipeline)
-        if find_spec("airflow") is None:
-            raise MissingPart(
-                "AirflowDagRunner leaves a pipeline to Airflow, which is not here. To run it on "
-                f"this machine: stoker run {find_program()}",
-                name="airflow",
-            )
-        refuse_secrets(find_parameters(pipeline), {"The variables of env=": self._config.env})
-        return _make_dag(pipeline, self._config, _find_file(sys._getframe(1)))
+        with end_briefly():
+            if find_spec("airflow") is None:
+                raise MissingPart(
+                    "AirflowDagRunner leaves a pipeline to Airflow, which is not here. To run it "
+                    f"on this machine: stoker run {find_program()}",
+                    name="airflow",
+                )
+            refuse_secrets(find_parameters(pipeline), {"The variables of env=": self._config.env})
+            return _make_dag(pipeline, self._config, _find_file(sys._getframe(1)))
 
 
 def _find_file(frame: FrameType | None) -> str:

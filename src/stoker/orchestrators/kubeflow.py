@@ -46,6 +46,7 @@ from stoker.orchestrators.settings import (
     refuse_secrets,
 )
 from stoker.orchestrators.yaml_text import to_yaml
+from stoker.runner.endings import end_briefly
 from stoker.runner.local_dag_runner import LocalDagRunner, Run, is_started_by_command
 from stoker.runner.step_list import find_parameters, make_command, outline_steps
 from stoker.storage import places
@@ -102,7 +103,8 @@ class KubeflowV2DagRunnerConfig:
         if not images:
             raise ValueError(
                 f"There is no image for {node_id}. Name one that has Stoker and your files: "
-                f"{type(self).__name__}({self.IMAGE}='IMAGE'); `stoker image context` prepares it."
+                f"{type(self).__name__}({self.IMAGE}='IMAGE'); `stoker image context` prepares it. "
+                f"To run the pipeline on this machine: stoker run {find_program()}"
             )
         return images
 
@@ -160,7 +162,8 @@ class KubeflowV2DagRunner:
         stop_loading_here()
         if is_started_by_command():
             return LocalDagRunner().run(pipeline)
-        spec, platform = compile_pipeline(pipeline, self._config, parameter_values or {})
+        with end_briefly():
+            spec, platform = compile_pipeline(pipeline, self._config, parameter_values or {})
         if write_out:
             name = self._output_filename or self._FILE.format(pipeline.pipeline_name)
             path = os.path.join(self._output_dir, name)

@@ -38,6 +38,11 @@ def make_operator_funcs(*_: Any, **__: Any) -> list[Any]:
     return []
 
 
+def make_pod_labels(*_: Any, **__: Any) -> dict[str, str]:
+    """The labels that TFX would put on a workflow's pods: none, to be added to."""
+    return {}
+
+
 def find_program() -> str:
     """The pipeline file that is being executed, as a command on this machine names it."""
     return readable_path(sys.argv[0]) if sys.argv[0].endswith(".py") else "FILE"

@@ -21,7 +21,7 @@ from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.launchers.resources import check_gpus
 from stoker.runner.plan import StepPlan
-from stoker.user_code.downloads import find_downloads
+from stoker.user_code.downloads import find_downloads, find_sure_calls
 from stoker.user_code.imports import is_importable, scan
 from stoker.user_code.known_packages import find_package
 from stoker.user_code.problems import find_problems
@@ -75,7 +75,7 @@ class BeforeWork:
         plan = self.plans[node.id]
         lacks = _find_missing_packages(node, plan) or _find_problems_of_code(node, plan)
         yield from (Problem(text=text) for text in lacks)
-        yield from _find_vain_downloads(plan)
+        yield from _find_vain_downloads(node, plan)
         if _reads_what_is_there(node) and not node.spec.placeholders:
             yield from _find_missing_files(node, plan)
             yield from node.find_problems(dict(plan.parameters))
@@ -131,18 +131,21 @@ def _find_problems_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[str]
         yield from find_problems(plan.user_file, () if dotted else functions, plan.import_paths)
 
 
-def _find_vain_downloads(plan: StepPlan) -> Iterator[Problem]:
-    """What the code fetches from servers that are not there; it may not come to that line."""
+def _find_vain_downloads(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:
+    """What the code fetches from servers that are not there, certain where it must come to it."""
     if not plan.user_file or plan.needs.python:
         return
-    for path, tree in scan(plan.user_file, plan.import_paths).trees.items():
-        for found in find_downloads(tree):
+    trees = scan(plan.user_file, plan.import_paths).trees
+    functions = node.FUNCTIONS if isinstance(node, UserCodeComponent) else ()
+    sure = find_sure_calls(trees.values(), functions)
+    for path, tree in trees.items():
+        for call, found in find_downloads(tree):
             try:
                 if found.server:
                     require_server(found.server)
             except PlaceError as error:
                 text = f"{readable_path(path)}, line {found.line}: {error} {found.message}"
-                yield Problem(text=text, is_certain=False)
+                yield Problem(text=text, is_certain=call in sure)
 
 
 def _find_missing_files(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:

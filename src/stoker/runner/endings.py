@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a run that failed or was stopped is told: by what matters to its user, without our frames."""
 
+import contextlib
 import functools
 import os
 import re
@@ -13,7 +14,7 @@ from types import TracebackType
 from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.any_python.own_code import STOKER_DIR
 from stoker.dsl.component import BaseComponent, Node
-from stoker.errors import StepFailed
+from stoker.errors import StepFailed, StokerError
 from stoker.launchers.step_log import StepLog
 from stoker.runner.console import Console
 from stoker.task import Failure
@@ -75,13 +76,19 @@ def tell_failure(
     return StepFailed("\n".join(filter(None, lines)), shorten(traceback, log_file))
 
 
-def end_briefly(error: BaseException) -> None:
-    """Let a program that does not catch `error` end with what it says; the frames are ours.
+@contextlib.contextmanager
+def end_briefly() -> Iterator[None]:
+    """Let a program that does not catch our errors end with what they say; the frames are ours.
 
     Whoever has a hook of their own keeps it.
     """
-    if sys.excepthook is sys.__excepthook__ and not is_all_wanted():
-        sys.excepthook = functools.partial(_print_briefly, error)
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        is_ours = isinstance(error, StokerError | KeyboardInterrupt) or _is_raised_by_us(error)
+        if is_ours and sys.excepthook is sys.__excepthook__ and not is_all_wanted():
+            sys.excepthook = functools.partial(_print_briefly, error)
+        raise
 
 
 def _print_briefly(
@@ -101,7 +108,7 @@ def is_all_wanted() -> bool:
     return bool(os.environ.get(WHOLE_TRACEBACK))
 
 
-def is_raised_by_us(error: BaseException) -> bool:
+def _is_raised_by_us(error: BaseException) -> bool:
     """Whether it is we who raised it, such as for a wrong argument, and not the user's code."""
     frames = list(traceback.walk_tb(error.__traceback__))
     return bool(frames) and frames[-1][0].f_code.co_filename.startswith(STOKER_DIR + os.sep)

@@ -19,13 +19,12 @@ from stoker.dsl.component import Node
 from stoker.dsl.parameters import names_in
 from stoker.dsl.partial_run import PartialRun
 from stoker.dsl.pipeline import Pipeline, in_order
-from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.metadata.records import Execution
 from stoker.runner.console import Console
 from stoker.runner.earlier import find_earlier
-from stoker.runner.endings import end_briefly, is_raised_by_us, make_stop
+from stoker.runner.endings import end_briefly, make_stop
 from stoker.runner.other_nodes import reuse
 from stoker.runner.plan import RunOptions
 from stoker.runner.run import begin_run
@@ -111,15 +110,10 @@ class LocalDagRunner:
             profile=added.profile or self._profile,
         )
         launcher = _interception.launcher or self._launcher or Processes()
-        try:
-            with raise_on_sigterm():
-                if asked:
-                    _run_asked(asked, pipeline, options, launcher)
-                run = _run(pipeline, options, launcher)
-        except (Exception, KeyboardInterrupt) as error:
-            if isinstance(error, StokerError | KeyboardInterrupt) or is_raised_by_us(error):
-                end_briefly(error)
-            raise
+        with end_briefly(), raise_on_sigterm():
+            if asked:
+                _run_asked(asked, pipeline, options, launcher)
+            run = _run(pipeline, options, launcher)
         _interception.runs.append(run)
         return run
 

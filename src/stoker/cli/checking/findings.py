@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stoker.any_python.layout import is_remote
-from stoker.any_python.url_files import find_lack
+from stoker.any_python.url_files import PlaceError, find_lack, require_server
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
-from stoker.user_code.downloads import find_texts, read_download
+from stoker.user_code.downloads import find_sure_calls, find_texts, read_download
 from stoker.user_code.imports import is_importable
 from stoker.user_code.known_packages import RUN_HERE, find_package
 
@@ -141,6 +141,7 @@ class _Checker:
         self._paths = KnownPaths(tree, source.path)
         self._steps = StepReader(tree, source, self._paths)
         self._texts = find_texts(tree)
+        self._sure_calls = find_sure_calls([tree], USER_FUNCTIONS)
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
         )
@@ -201,10 +202,22 @@ class _Checker:
         self._read_paths(call, reach)
         for message in self._steps.find_problems(call):
             self._add(State.NEEDS, call.lineno, message, reach)
-        if fetched := read_download(call, self._texts):
-            self._add(State.NEEDS, call.lineno, fetched.message, reach, may_not_matter=True)
+        self._read_download(call, reach)
         for message in self._steps.find_doubts(call):
             self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=True)
+
+    def _read_download(self, call: ast.Call, reach: _Reach) -> None:
+        """What a call fetches matters where it is made for certain and nobody answers."""
+        fetched = read_download(call, self._texts)
+        if fetched is None:
+            return
+        message, is_vain = fetched.message, False
+        try:
+            if fetched.server:
+                require_server(fetched.server)
+        except PlaceError as error:
+            message, is_vain = f"{error} {message}", call in self._sure_calls
+        self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=not is_vain)
 
     def _check_installed(self, module: str, line: int, reach: _Reach) -> None:
         top = module.partition(".")[0]
