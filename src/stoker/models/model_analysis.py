@@ -20,7 +20,6 @@ from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import MissingPart
 from stoker.evaluation.config import as_eval_config, has_change_thresholds, with_defaults
-from stoker.models.evaluate import Evaluation
 from stoker.stand_ins.beam_options import say_where_it_runs
 from stoker.stand_ins.tfma.constants import (
     ARROW_INPUT_COLUMN,
@@ -71,6 +70,8 @@ def run_model_analysis(
             )
     if file_format not in ("tfrecords", "tfrecord"):
         raise ValueError(f"run_model_analysis reads TFRecord files, got {file_format!r}.")
+    from stoker.models.evaluate import Evaluation  # TensorFlow, which a name alone must not load
+
     say_where_it_runs(pipeline_options)
     models = _in_order(eval_shared_model)
     given = _add_to_config(eval_config, models, slice_spec)
