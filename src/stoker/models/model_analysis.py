@@ -86,6 +86,7 @@ def run_model_analysis(
                 for spec, one in zip(config.model_specs, models, strict=False)
             },
             files=bring_files(data_location),
+            data_location=data_location,
             schema_path=_write_schema(schema, folder),
             output_dir=output_dir,
             rubber_stamp=any(one.rubber_stamp for one in models)
