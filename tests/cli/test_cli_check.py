@@ -99,6 +99,10 @@ def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, sou
         ("URL = 'https://tfhub.dev/google/nnlm/2'; hub.KerasLayer(URL)", "TFHUB_CACHE_DIR"),
         ("hub.KerasLayer('models/nnlm')", None),
         ("urllib.request.urlretrieve(URL, 'data.csv')", "put the file there"),
+        ("tfds.load('fashion_mnist', data_dir='here')", "prepare it there first"),
+        ("tf.keras.utils.get_file('x.csv', 'https://x.org/x.csv')", "https://x.org/x.csv"),
+        ("pd.read_csv('https://x.org/x.csv')", "name the file instead"),
+        ("pd.read_csv('x.csv')", None),
     ],
 )
 def test_what_is_downloaded_in_the_middle_of_a_run_is_told(check, source, advice, monkeypatch):
@@ -322,6 +326,82 @@ def test_a_notebook_is_checked_cell_by_cell_with_the_modules_that_it_writes(chec
     assert "leave the line out" in found["taxi.ipynb", 1, 1][1]
     assert "this cell is not Python" in found["taxi.ipynb", 7, 1][1]
     assert record["keras"]["taxi.ipynb:taxi_module.py"]["version"] == 3
+
+
+def check_cells(check, *cells):
+    return check(target="n.ipynb", **{"n.ipynb": notebook(*cells)})
+
+
+@pytest.mark.parametrize(
+    ("cell", "place", "command"),
+    [
+        ("x = 1\n!wget -q {URL}", 2, "wget"),
+        ("%%bash\nmkdir data\ncurl -O x.org/x.csv", 3, "curl"),
+        ("if True:\n    !git clone https://x.org/x", 2, "git clone"),
+        ("!gsutil cp gs://x/x .", 1, "gsutil"),
+    ],
+)
+def test_what_cells_have_the_shell_fetch_is_told_and_may_be_there(check, cell, place, command):
+    record = check_cells(check, cell)
+    (told,) = lines(record, "needs")
+
+    assert record["would_run"]
+    assert told.startswith(f"needs {place}: {command} needs the network")
+
+
+@pytest.mark.parametrize("cell", ["!ls wget", "!pip install curl", "wget = 1", "!wget --version"])
+def test_what_fetches_nothing_is_left_alone(check, cell):
+    assert lines(check_cells(check, cell)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("os.path.join(gen.outputs['examples'].get()[0].uri, 'train')", "Split-train"),
+        ("made = gen.outputs['examples'].get()[0]\nos.path.join(made.uri, 'eval/x')", "Split-eval"),
+        ("uri = t.outputs.model.get()[0].uri\nos.path.join(uri, 'serving_model_dir')", "Format-"),
+    ],
+)
+def test_paths_in_artifacts_as_older_editions_had_them_are_told(check, path, name):
+    record = check(module=f"import os, tfx\n{path}")
+    (told,) = lines(record, "needs")
+
+    assert not record["would_run"]
+    assert f"called {name}" in told
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "os.path.join(gen.outputs['examples'].get()[0].uri, 'Split-train')",
+        "os.path.join(mine.uri, 'train')",
+        "os.path.join('data', 'train')",
+    ],
+)
+def test_other_paths_of_splits_are_left_alone(check, path):
+    assert lines(check(module=f"import os, tfx\n{path}")) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "sign"),
+    [
+        ("model.save('out/model')", "saves to the folder out/model"),
+        ("model.save(HERE / 'model')", "saves to the folder model"),
+        ("model.save(path, save_format='tf')", "uses save_format="),
+        ("tf.keras.layers.DenseFeatures([])", "uses tf.keras.layers.DenseFeatures"),
+    ],
+)
+def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
+    cells = ("import tensorflow as tf", line)
+    (told,) = lines(check_cells(check, *cells), "needs")
+
+    assert told.startswith(f"needs 1: {sign}, which is of Keras 2")
+    assert lines(check_cells(check, "%env TF_USE_LEGACY_KERAS=1", *cells)) == []
+
+
+@pytest.mark.parametrize("line", ["model.save('m.keras')", "figure.save('x')", "model.save(path)"])
+def test_what_both_keras_do_is_left_alone(check, line):
+    assert lines(check_cells(check, "import tensorflow as tf", line)) == []
 
 
 def test_places_in_notebooks_are_shown_by_cell(check, stoker):

@@ -97,7 +97,13 @@ def test_the_root_of_a_context_may_be_a_bucket():
 @pytest.mark.parametrize("given", [None, metadata_store_pb2.ConnectionConfig()])
 def test_a_contexts_store_can_be_opened_though_none_was_given(tmp_path, given):
     context = InteractiveContext(pipeline_root=str(tmp_path), metadata_connection_config=given)
-    assert context.metadata_connection_config.sqlite.filename_uri == f"{tmp_path}/metadata.db"
+    assert context.metadata_connection_config.sqlite.filename_uri == f"{tmp_path}/metadata.sqlite"
     assert MetadataStore(context.metadata_connection_config).get_artifacts() == []
     with Metadata(context.metadata_connection_config) as metadata:
         assert metadata.store.get_artifacts() == []
+
+
+def test_a_context_writes_to_the_store_that_the_pipelines_of_its_root_have(tmp_path):
+    MetadataStore(sqlite_metadata_connection_config(tmp_path / "metadata.db"))
+    config = InteractiveContext(pipeline_root=str(tmp_path)).metadata_connection_config
+    assert config.sqlite.filename_uri == f"{tmp_path}/metadata.db"

@@ -13,6 +13,7 @@ from isal import isal_zlib
 from stoker.any_python import fileio
 from stoker.any_python.layout import is_remote
 from stoker.errors import BadData
+from stoker.storage.by_path import bring_here
 
 _GZIP = b"\x1f\x8b"
 _SAMPLE_BYTES = 1 << 20
@@ -33,6 +34,11 @@ def matching_files(patterns: str | Iterable[str]) -> list[str]:
             raise BadData(f"No file matches {pattern!r}. Check the path and the pattern.")
         found.update(dict.fromkeys(files))
     return list(found)
+
+
+def bring_files(patterns: str | Iterable[str]) -> list[str]:
+    """The files that match each pattern, on this machine: objects of buckets are downloaded."""
+    return list(map(bring_here, matching_files(patterns)))
 
 
 def find_files(pattern: str) -> list[str]:

@@ -93,6 +93,8 @@ class Evaluation:
     output_dir: str
     rubber_stamp: bool
     """Whether this is a first run, without the baseline that change thresholds are about."""
+    data_location: str = ""
+    """What the files are called in what is written; by default, the folders that they are in."""
 
     def run(
         self,
@@ -192,7 +194,8 @@ class Evaluation:
             self.config,
             measured,
             validate(choice.plan, measured, rubber_stamp=self.rubber_stamp),
-            data_location=",".join(dict.fromkeys(map(os.path.dirname, self.files))),
+            data_location=self.data_location
+            or ",".join(dict.fromkeys(map(os.path.dirname, self.files))),
             models=self.models,
             drawn=drawn,
         )

@@ -14,13 +14,13 @@ from google.protobuf import text_format
 from google.protobuf.message import Message
 
 from stoker.data.encode import each, encode
-from stoker.data.input_files import matching_files
+from stoker.data.input_files import bring_files
 from stoker.data.tfrecord import write_records
 from stoker.dsl.proto.eval_config_pb2 import EvalConfig
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import MissingPart
 from stoker.evaluation.config import as_eval_config, has_change_thresholds, with_defaults
-from stoker.models.evaluate import Evaluation
+from stoker.stand_ins.beam_options import say_where_it_runs
 from stoker.stand_ins.tfma.constants import (
     ARROW_INPUT_COLUMN,
     DATA_CENTRIC_MODE,
@@ -38,6 +38,7 @@ from stoker.stand_ins.tfma.shared_models import (
     default_eval_shared_model,
     verify_and_update_eval_shared_models,
 )
+from stoker.storage.by_path import bring_here, send_there
 
 _NEEDS_TFMA = "evaluators", "writers"
 
@@ -51,7 +52,7 @@ def run_model_analysis(
     extractors: Any = None,
     evaluators: Any = None,
     writers: Any = None,
-    pipeline_options: Any = None,  # noqa: ARG001
+    pipeline_options: Any = None,
     slice_spec: Sequence[Any] | None = None,
     schema: Message | None = None,
     **_: Any,
@@ -69,28 +70,32 @@ def run_model_analysis(
             )
     if file_format not in ("tfrecords", "tfrecord"):
         raise ValueError(f"run_model_analysis reads TFRecord files, got {file_format!r}.")
+    from stoker.models.evaluate import Evaluation  # TensorFlow, which a name alone must not load
+
+    say_where_it_runs(pipeline_options)
     models = _in_order(eval_shared_model)
     given = _add_to_config(eval_config, models, slice_spec)
     config = with_defaults(given, has_baseline=len(models) > 1)
-    output_dir = output_path or tempfile.mkdtemp(prefix="evaluation-")
-    os.makedirs(output_dir, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
+    output_path = output_path or tempfile.mkdtemp(prefix="evaluation-")
+    with tempfile.TemporaryDirectory() as folder, send_there(output_path) as output_dir:
+        os.makedirs(output_dir, exist_ok=True)
         Evaluation(
             config=config,
             models={
-                spec.name: str(one.model_path)
+                spec.name: bring_here(str(one.model_path))
                 for spec, one in zip(config.model_specs, models, strict=False)
             },
-            files=matching_files(data_location),
+            files=bring_files(data_location),
+            data_location=data_location,
             schema_path=_write_schema(schema, folder),
             output_dir=output_dir,
             rubber_stamp=any(one.rubber_stamp for one in models)
             or (has_change_thresholds(given) and len(models) == 1),
         ).run(None, {"custom_extractors": lambda **_: extractors} if extractors else {})
-    if len(config.model_specs) == 1:
-        return load_eval_result(output_dir)
-    results = [load_eval_result(output_dir, model_name=one.name) for one in config.model_specs]
-    return make_eval_results(results, MODEL_CENTRIC_MODE)
+        if len(config.model_specs) == 1:
+            return load_eval_result(output_dir)
+        results = [load_eval_result(output_dir, model_name=one.name) for one in config.model_specs]
+        return make_eval_results(results, MODEL_CENTRIC_MODE)
 
 
 def _add_to_config(

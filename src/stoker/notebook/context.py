@@ -226,4 +226,7 @@ def _choose_store(declared: Any, pipeline_root: str) -> Any:
         return declared
     if is_remote(pipeline_root):
         return None  # the first run says what it needs
-    return sqlite_metadata_connection_config(os.path.join(pipeline_root, "metadata.db"))
+    of_pipelines = os.path.join(pipeline_root, "metadata.db")
+    of_notebooks = os.path.join(pipeline_root, "metadata.sqlite")  # as TFX calls it
+    is_known = os.path.exists(of_pipelines) and not os.path.exists(of_notebooks)
+    return sqlite_metadata_connection_config(of_pipelines if is_known else of_notebooks)

@@ -13,6 +13,11 @@ from urllib.parse import urlsplit
 _WEIGHTS = re.compile(r"(^|\.)applications\.([A-Z]\w+|\w+\.[A-Z]\w+)$")
 _DATASET = re.compile(r"(^|\.)datasets\.\w+\.load_data$")
 _HUB = re.compile(r"(^|\.)(KerasLayer|hub\.load|hub\.resolve)$")
+_TFDS = re.compile(r"(^|\.)(tfds|tensorflow_datasets)\.(load|builder)$")
+_OF_A_URL = frozenset(
+    {"get_file", "read_csv", "read_excel", "read_json", "read_parquet", "urlopen"}
+)
+"""Functions that fetch what their URL names, if they are given one."""
 _OF_KERAS = "storage.googleapis.com"
 _MAY_BE_LEFT = (ast.If, ast.For, ast.While, ast.Try, ast.Match)
 _HIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -125,6 +130,10 @@ def read_download(call: ast.Call, texts: Mapping[str, str]) -> Download | None:
         )
     elif name.split(".")[-1] == "urlretrieve":
         message = "urlretrieve needs the network: put the file there first, and leave the line out."
+    elif _TFDS.search(name):
+        message = f"{name} downloads its data, unless its data_dir has it: prepare it there first."
+    elif name.split(".")[-1] in _OF_A_URL and address:
+        message = f"{name} downloads {address}: fetch it first, and name the file instead."
     else:
         return None
     return Download(line=call.lineno, message=message, server=server)
@@ -162,9 +171,9 @@ def _is_without_weights(call: ast.Call) -> bool:
 
 
 def _find_address(call: ast.Call, texts: Mapping[str, str]) -> str | None:
-    """The URL that is the first argument, or that it is a name of."""
-    first = call.args[0] if call.args else None
-    text = texts.get(first.id) if isinstance(first, ast.Name) else getattr(first, "value", None)
-    if isinstance(text, str) and text.startswith(("http://", "https://")):
-        return text
+    """The URL among the arguments, or one that they are names of."""
+    for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+        text = texts.get(given.id) if isinstance(given, ast.Name) else getattr(given, "value", None)
+        if isinstance(text, str) and text.startswith(("http://", "https://")):
+            return text
     return None

@@ -157,6 +157,17 @@ def choose_keras(
     )
 
 
+def find_keras_2_lines(tree: ast.Module) -> list[Sign]:
+    """The lines that only Keras 2 runs, of code that is run with Keras 3 for all that it says.
+
+    There are none in code that sets TensorFlow's variable itself.
+    """
+    file = _UserFile("", tree)
+    if any(file.find_assignments(KERAS_VARIABLE, {})):
+        return []
+    return sorted(dict(file.signs_of_keras_2_alone()).items())
+
+
 def _check_explicit(keras: int | None) -> Keras | None:
     if keras not in (None, 2, 3):
         raise ValueError(f"keras must be 2 or 3, got {keras!r}. Leave it out to let Stoker choose.")
@@ -268,6 +279,18 @@ class _UserFile:
             elif isinstance(node, ast.Call):
                 yield from self._judge_call(node)
 
+    def signs_of_keras_2_alone(self) -> Iterator[Sign]:
+        """What does not work with Keras 3, whichever of them tf.keras is."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Attribute):
+                written = _join_dotted(node)
+                meant = self._resolve(written)
+                if meant.startswith(("tensorflow.keras.", "keras.")) and _has_idiom(meant):
+                    yield (node.lineno, f"uses {written}")
+            elif isinstance(node, ast.Call):
+                yield from self._judge_call(node)
+                yield from self._judge_save(node)
+
     def signs_of_keras_3(self) -> Iterator[Sign]:
         """The imports of Keras by its own name."""
         for line, name in self._imported:
@@ -323,6 +346,17 @@ class _UserFile:
             yield (node.lineno, f"uses {name}(lr=…)")
         elif name in _FIT_METHODS and (found := sorted(keywords & _FIT_KEYWORDS)):
             yield (node.lineno, f"uses {name}({found[0]}=…)")
+
+    @staticmethod
+    def _judge_save(node: ast.Call) -> Iterator[Sign]:
+        """Saving a model to a folder, as far as the text shows that it is one."""
+        owner, _, name = _join_dotted(node.func).rpartition(".")
+        if name != "save" or not node.args or "model" not in owner.lower():
+            return
+        match node.args[0]:
+            case ast.Constant(value=str(path)) | ast.BinOp(right=ast.Constant(value=str(path))):
+                if not path.endswith((".keras", ".h5", ".hdf5")):
+                    yield (node.lineno, f"saves to the folder {path}")
 
     def _resolve(self, written: str) -> str:
         """A dotted name with its import alias followed."""

@@ -90,7 +90,10 @@ def words_chart(
 
 
 def curves_chart(
-    curves: Mapping[str, Sequence[tuple[int, float]]], colours: Mapping[str, str]
+    curves: Mapping[str, Sequence[tuple[int, float]]],
+    colours: Mapping[str, str],
+    *,
+    across: str = "step",
 ) -> str:
     """The course of one metric in some splits: a line through its values, step by step."""
     finite = {
@@ -102,13 +105,14 @@ def curves_chart(
     if not values:
         return ""
     limits = min(steps), max(steps), min(values), max(values)
-    drawn = [_grid(*limits, (f"step {limits[0]:,}", f"{limits[1]:,}"))]
+    drawn = [_grid(*limits, (f"{across} {limits[0]:,}", f"{limits[1]:,}"))]
     for split, points in finite.items():
         places = [(*_spot(step, value, *limits), step, value) for step, value in points]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in places)
         drawn.append(f'<polyline class="{colours[split]}" points="{line}"/>')
         for x, y, step, value in places if len(places) <= _MANY_POINTS else places[-1:]:
-            tip = escape(f"{split}: {readable_number(value)} after {step:,} steps")
+            when = f"after {step:,} steps" if across == "step" else f"at {across} {step:,}"
+            tip = escape(f"{split}: {readable_number(value)} {when}".removeprefix(": "))
             drawn.append(
                 f'<circle class="{colours[split]}" cx="{x:.1f}" cy="{y:.1f}" r="2.5">'
                 f"<title>{tip}</title></circle>"

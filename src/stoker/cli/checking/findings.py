@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from stoker.any_python.layout import is_remote
 from stoker.any_python.url_files import PlaceError, find_lack, require_server
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
+from stoker.cli.checking.notebooks import Notebook
+from stoker.cli.checking.old_layouts import OldLayouts
 from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
 from stoker.user_code.downloads import find_sure_calls, find_texts, read_download
 from stoker.user_code.imports import is_importable
+from stoker.user_code.keras_choice import find_keras_2_lines, users_environ, uses_keras_2
 from stoker.user_code.known_packages import RUN_HERE, find_package
 
 
@@ -82,9 +85,10 @@ _INSTALLED_OVER_OURS = frozenset({"ml-pipelines-sdk", "tfx"})
 _PINNED_HERE = frozenset(
     {"keras", "protobuf", "tensorflow", "tensorflow-cpu", "tensorflow-transform", "tfx-bsl"}
 )
+_BRINGS_TENSORFLOW = frozenset({"tensorflow-data-validation", "tensorflow-model-analysis"})
 _FILES = ("module_file", "schema_file")
 _FOLDERS = ("data_root", "input_base")
-_PLACES = (*_FILES, *_FOLDERS, "base_directory", "pipeline_root", "source_uri")
+_PLACES = (*_FILES, *_FOLDERS, "base_directory", "data_location", "pipeline_root", "source_uri")
 _BY_POSITION = {
     **dict.fromkeys(
         ("ExampleGen", "csv_input", "external_input", "parquet_input", "tfrecord_input"),
@@ -140,6 +144,7 @@ class _Checker:
         self._names = Names()
         self._paths = KnownPaths(tree, source.path)
         self._steps = StepReader(tree, source, self._paths)
+        self._old_layouts = OldLayouts(tree)
         self._texts = find_texts(tree)
         self._sure_calls = find_sure_calls([tree], USER_FUNCTIONS)
         self._is_module = any(
@@ -163,12 +168,32 @@ class _Checker:
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 with self._noting(node.lineno, visit.reach):
                     self._names.assign(node.targets[0].id, node.value)
-        for line, reason in self._source.notebook.broken if self._source.notebook else ():
-            self._add(State.REFUSED, line, reason)
+        if self._source.notebook:
+            self._read_commands(self._source.notebook)
+            self._read_keras(tree)
         if self._is_program_without_tfx():
             for name, line, reach in self._given_back:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
                 self._add(State.NEEDS, line, message, reach)
+
+    def _read_commands(self, notebook: Notebook) -> None:
+        """What of the cells is not Python, and what they have the shell fetch."""
+        for line, reason in notebook.broken:
+            self._add(State.REFUSED, line, reason)
+        for line, command in notebook.fetches:
+            message = f"{command} needs the network: put what it fetches here first, by its path."
+            self._add(State.NEEDS, line, message, may_not_matter=True)
+
+    def _read_keras(self, tree: ast.Module) -> None:
+        """What cells do that the Keras of their kernel does not."""
+        if uses_keras_2(users_environ()):
+            return
+        for line, sign in find_keras_2_lines(tree):
+            message = (
+                f"{sign}, which is of Keras 2, and cells have Keras 3: put %env "
+                "TF_USE_LEGACY_KERAS=1 into the first cell."
+            )
+            self._add(State.NEEDS, line, message)
 
     def _is_program_without_tfx(self) -> bool:
         """Whether Python alone would run the text, and none of our own code with it."""
@@ -203,6 +228,8 @@ class _Checker:
         for message in self._steps.find_problems(call):
             self._add(State.NEEDS, call.lineno, message, reach)
         self._read_download(call, reach)
+        if problem := self._old_layouts.find_problem(call):
+            self._add(State.NEEDS, call.lineno, problem, reach)
         for message in self._steps.find_doubts(call):
             self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=True)
 
@@ -284,6 +311,13 @@ class _Checker:
                         State.DIFFERS,
                         line,
                         f"pip install {name} would write TFX over Stoker: leave the line out.",
+                    )
+                elif name in _BRINGS_TENSORFLOW:
+                    self._add(
+                        State.DIFFERS,
+                        line,
+                        f"pip install {name} may bring another TensorFlow, and Stoker has its "
+                        "names: leave the line out.",
                     )
                 elif name in _PINNED_HERE:
                     self._add(

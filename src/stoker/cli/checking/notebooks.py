@@ -13,8 +13,13 @@ from stoker.errors import BadData
 _PYTHON_CELLS = frozenset({"capture", "prun", "skip_for_export", "time", "timeit"})
 """Cell magics after which the cell is Python; other magics make it something else."""
 _LINE_MAGIC = re.compile(r"^(\s*)(?:[!%?].*|[\w.]+\?{1,2}\s*)$")
+_ENV_MAGIC = re.compile(r"^(\s*)%(?:set_)?env\s+(\w+)[= ]\s*(\S+)\s*$")
 _ASSIGNED_MAGIC = re.compile(r"^(\s*[\w, ]+=)\s*[!%].*$")
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)[ \t]*(.*)\n?")
+_SHELL_CELLS = frozenset({"bash", "script", "sh", "shell", "system"})
+_FETCH = re.compile(
+    r"^\s*[!%]?\s*(wget|curl|gsutil|gcloud|bq|git\s+clone|kaggle|gdown|aws\s+s3)\b(?!.*--version)"
+)
 _PIP_INSTALL = re.compile(r"^\s*[!%]\s*(?:\S*python\S*\s+-m\s+)?pip3?\s+install\s+(.*)$")
 
 
@@ -39,6 +44,8 @@ class Notebook:
     written: Sequence[WrittenFile]
     installs: Sequence[tuple[int, str]]
     """What `!pip install` is told, each with its line in the text."""
+    fetches: Sequence[tuple[int, str]]
+    """The commands of cells that fetch something, each with its line in the text."""
     broken: Sequence[tuple[int, str]]
     """Cells that are not Python, each by its first line in the text, with the reason."""
 
@@ -57,7 +64,7 @@ def read_notebook(path: str) -> Notebook:
 def _join(sources: Sequence[str]) -> Notebook:
     lines: list[str] = []
     places: list[tuple[int, int]] = []
-    written, installs, broken = [], [], []
+    written, installs, fetches, broken = [], [], [], []
     for number, source in enumerate(sources, start=1):
         start = len(lines) + 1
         magic = _CELL_MAGIC.match(source)
@@ -73,6 +80,12 @@ def _join(sources: Sequence[str]) -> Notebook:
             for offset, line in enumerate(_join_continued(source))
             if (found := _PIP_INSTALL.match(line))
         ]
+        is_shell = magic is not None and magic[1] in _SHELL_CELLS
+        fetches += [
+            (start + offset, " ".join(found[1].split()))
+            for offset, line in enumerate(source.split("\n"))
+            if (is_shell or line.lstrip().startswith("!")) and (found := _FETCH.match(line))
+        ]
         lines += python
         places += [(number, line) for line in range(1, len(python) + 1)]
     return Notebook(
@@ -80,6 +93,7 @@ def _join(sources: Sequence[str]) -> Notebook:
         cells=places,
         written=written,
         installs=installs,
+        fetches=fetches,
         broken=broken,
     )
 
@@ -119,5 +133,7 @@ def _join_continued(source: str) -> list[str]:
 def _drop_magic(line: str) -> str:
     if assigned := _ASSIGNED_MAGIC.match(line):
         return f"{assigned[1]} None"
+    if env := _ENV_MAGIC.match(line):
+        return f"{env[1]}__import__('os').environ[{env[2]!r}] = {env[3]!r}"
     magic = _LINE_MAGIC.match(line)
     return f"{magic[1]}pass" if magic else line

@@ -9,7 +9,8 @@ import pyarrow as pa
 from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 
 from stoker.data.csv import CsvDialect
-from stoker.data.input_files import matching_files
+from stoker.data.input_files import bring_files
+from stoker.stand_ins.beam_options import say_where_it_runs
 from stoker.stand_ins.tfdv.files import write_stats_tfrecord
 from stoker.stand_ins.tfdv.generate import count, count_csv, count_in_memory, read_examples
 from stoker.stand_ins.tfdv.stats_options import SliceFunction, StatsOptions
@@ -80,7 +81,7 @@ def validate_examples_in_csv(
     column_names: list[str] | None = None,
     delimiter: str = ",",
     output_path: str | None = None,
-    pipeline_options: Any = None,  # noqa: ARG001
+    pipeline_options: Any = None,
     num_sampled_examples: int = 0,
 ) -> "Statistics | tuple[Statistics, dict[str, pd.DataFrame]]":
     """Statistics of the examples that are not as the schema says: a slice for each reason.
@@ -91,11 +92,12 @@ def validate_examples_in_csv(
         column_names: Of files that have no header.
         delimiter: What stands between two cells.
         output_path: A TFRecord file to write the statistics to as well.
-        pipeline_options: Beam's; not needed here.
+        pipeline_options: Beam's; what runner they name is not used.
         num_sampled_examples: With it, so many examples of each reason are returned too.
     """
+    say_where_it_runs(pipeline_options)
     options = _check_options(stats_options)
-    files = matching_files(str(data_location))
+    files = bring_files(str(data_location))
     dialect = CsvDialect(delimiter=delimiter, names=tuple(column_names or ()))
     statistics, batches = count_csv(
         files, dialect, options, lambda found: _count_anomalous(found, options)
@@ -113,10 +115,11 @@ def validate_examples_in_tfrecord(
     data_location: str,
     stats_options: StatsOptions,
     output_path: str | None = None,
-    pipeline_options: Any = None,  # noqa: ARG001
+    pipeline_options: Any = None,
     num_sampled_examples: int = 0,
 ) -> Any:
     """The anomalous tf.Examples of TFRecord files, counted; some of them as tf.train.Examples."""
+    say_where_it_runs(pipeline_options)
     options = _check_options(stats_options)
     statistics, batches = _count_anomalous(read_examples(str(data_location)), options)
     if output_path is not None:

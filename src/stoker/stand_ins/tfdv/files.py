@@ -13,6 +13,7 @@ from stoker.data.tfrecord import read_records, write_records
 from stoker.errors import BadData
 from stoker.statistics.data_schema import read_schema, write_schema
 from stoker.statistics.messages import Statistics, read_message
+from stoker.storage.by_path import bring_here, send_there
 
 _Kind = TypeVar("_Kind", bound=Message)
 
@@ -58,7 +59,13 @@ def write_stats_text(stats: Statistics, output_path: str) -> None:
 
 def write_stats_tfrecord(stats: Statistics, path: str) -> None:
     """Write statistics as a TFRecord of one message."""
-    write_records(path, [stats.SerializeToString(deterministic=True)])
+    if path.endswith("/") or os.path.isdir(path):
+        raise ValueError(
+            f"output_path is the file of the statistics, got the folder {path}. Name a file in it: "
+            f"{os.path.join(path, 'stats.tfrecord')}."
+        )
+    with send_there(path) as here:
+        write_records(here, [stats.SerializeToString(deterministic=True)])
 
 
 def load_schema_text(input_path: str) -> schema_pb2.Schema:
@@ -69,7 +76,8 @@ def load_schema_text(input_path: str) -> schema_pb2.Schema:
 def write_schema_text(schema: schema_pb2.Schema, output_path: str) -> None:
     """Write a schema as text."""
     check_message(schema, schema_pb2.Schema)
-    write_schema(schema, os.fspath(output_path))
+    with send_there(os.fspath(output_path)) as here:
+        write_schema(schema, here)
 
 
 def load_anomalies_text(input_path: str) -> anomalies_pb2.Anomalies:
@@ -95,7 +103,8 @@ def read_file_to_string(filename: str, binary_mode: bool = False) -> str | bytes
 
 def write_string_to_file(filename: str, file_content: str) -> None:
     """Write a text into a file."""
-    Path(filename).write_text(file_content, encoding="utf-8")
+    with send_there(os.fspath(filename)) as here:
+        Path(here).write_text(file_content, encoding="utf-8")
 
 
 def check_message(message: object, kind: type[Message]) -> None:
@@ -105,7 +114,7 @@ def check_message(message: object, kind: type[Message]) -> None:
 
 
 def _check_path(path: str) -> str:
-    found = os.fspath(path)
+    found = bring_here(os.fspath(path))
     if not os.path.isfile(found):
         raise OSError(f"There is no file {found}. Check the path.")
     return found
@@ -123,5 +132,6 @@ def _read_text(path: str, kind: type[_Kind], what: str) -> _Kind:
 
 def _write_text(message: Message, kind: type[Message], path: str) -> None:
     check_message(message, kind)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(text_format.MessageToString(message, as_utf8=True), encoding="utf-8")
+    with send_there(os.fspath(path)) as here:
+        Path(here).parent.mkdir(parents=True, exist_ok=True)
+        Path(here).write_text(text_format.MessageToString(message, as_utf8=True), encoding="utf-8")

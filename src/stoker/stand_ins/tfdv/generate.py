@@ -3,6 +3,7 @@
 
 import copy
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,9 @@ from stoker.data.csv import (
     read_cells,
     scan,
 )
-from stoker.data.input_files import matching_files
+from stoker.data.input_files import bring_files
 from stoker.errors import BadData
+from stoker.stand_ins.beam_options import say_where_it_runs
 from stoker.stand_ins.tfdv.files import write_stats_tfrecord
 from stoker.stand_ins.tfdv.slicing import find_slicers
 from stoker.stand_ins.tfdv.stats_options import StatsOptions
@@ -42,7 +44,7 @@ def generate_statistics_from_csv(
     delimiter: str = ",",
     output_path: str | None = None,
     stats_options: StatsOptions | None = None,
-    pipeline_options: Any = None,  # noqa: ARG001
+    pipeline_options: Any = None,
     compression_type: str = "auto",  # noqa: ARG001
 ) -> Statistics:
     """The statistics of CSV files; an empty cell is a missing value.
@@ -53,11 +55,12 @@ def generate_statistics_from_csv(
         delimiter: What stands between two cells.
         output_path: A TFRecord file to write the statistics to as well.
         stats_options: What is counted.
-        pipeline_options: Beam's; not needed here.
+        pipeline_options: Beam's; what runner they name is not used.
         compression_type: Not needed here.
     """
+    say_where_it_runs(pipeline_options)
     options = stats_options or StatsOptions()
-    files = matching_files(str(data_location))
+    files = bring_files(str(data_location))
     dialect = CsvDialect(delimiter=delimiter, names=tuple(column_names or ()))
     statistics = count_csv(files, dialect, options, lambda batches: count(batches, options))
     return _keep(statistics, output_path)
@@ -115,7 +118,7 @@ def get_csv_header(
     compression_type: str = "auto",  # noqa: ARG001
 ) -> list[str]:
     """The names of the columns of CSV files, which all have to have the same."""
-    files = matching_files(str(data_location))
+    files = bring_files(str(data_location))
     return list(guess(files, CsvDialect(delimiter=delimiter)).kinds)
 
 
@@ -123,7 +126,7 @@ def generate_statistics_from_tfrecord(
     data_location: str,
     output_path: str | None = None,
     stats_options: StatsOptions | None = None,
-    pipeline_options: Any = None,  # noqa: ARG001
+    pipeline_options: Any = None,
 ) -> Statistics:
     """The statistics of TFRecord files of tf.Examples.
 
@@ -131,15 +134,16 @@ def generate_statistics_from_tfrecord(
         data_location: A file, a pattern, or a folder; gzip is told by the files' content.
         output_path: A TFRecord file to write the statistics to as well.
         stats_options: What is counted.
-        pipeline_options: Beam's; not needed here.
+        pipeline_options: Beam's; what runner they name is not used.
     """
+    say_where_it_runs(pipeline_options)
     options = stats_options or StatsOptions()
     return _keep(count(read_examples(str(data_location)), options), output_path)
 
 
 def read_examples(data_location: str) -> Iterator[pa.RecordBatch]:
     """The examples of files, one file after the other, so that only one is in memory."""
-    for shard in matching_files(data_location):
+    for shard in bring_files(data_location):
         yield from read_batches([shard])
 
 
@@ -220,6 +224,5 @@ def _sample(
 
 def _keep(statistics: Statistics, output_path: str | bytes | None) -> Statistics:
     if output_path is not None:
-        path = output_path.decode() if isinstance(output_path, bytes) else str(output_path)
-        write_stats_tfrecord(statistics, path)
+        write_stats_tfrecord(statistics, os.fsdecode(output_path))
     return statistics

@@ -140,8 +140,10 @@ class WriteStatisticsToBinaryFile(_Write):
     @staticmethod
     def write(stats: Statistics, path: str) -> None:  # noqa: D102
         from stoker.statistics.messages import write_message
+        from stoker.storage.by_path import send_there
 
-        write_message(stats, path)
+        with send_there(path) as here:
+            write_message(stats, here)
 
 
 class WriteStatisticsToText(_Write):

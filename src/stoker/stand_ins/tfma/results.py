@@ -24,6 +24,7 @@ from stoker.evaluation.results import (
 )
 from stoker.evaluation.slices import SliceKey
 from stoker.stand_ins.tfma.constants import DATA_CENTRIC_MODE, MODEL_CENTRIC_MODE
+from stoker.storage.by_path import bring_here
 
 _MODES = MODEL_CENTRIC_MODE, DATA_CENTRIC_MODE
 Values = dict[str, dict[str, Any]]
@@ -88,6 +89,7 @@ def load_eval_result(
     output_path: str, output_file_format: str | None = "tfrecord", model_name: str | None = None
 ) -> EvalResult:
     """The evaluation in a folder; of two models, the one that was compared with the baseline."""
+    output_path = bring_here(output_path)
     run = _read_eval_run(output_path)
     by_slice = {
         read_slice_key(one.slice_key): _group_by_model(one)
@@ -153,14 +155,14 @@ def load_metrics(
     output_path: str, output_file_format: str | None = "tfrecord"
 ) -> Iterator[MetricsForSlice]:
     """The metrics of each slice, as messages."""
-    return read_messages(output_path, output_file_format or "tfrecord")
+    return read_messages(bring_here(output_path), output_file_format or "tfrecord")
 
 
 def load_plots(
     output_path: str, output_file_format: str | None = "tfrecord"
 ) -> Iterator[PlotsForSlice]:
     """The plots of each slice that has some, as messages."""
-    return read_plots(output_path, output_file_format or "tfrecord")
+    return read_plots(bring_here(output_path), output_file_format or "tfrecord")
 
 
 def load_validation_result(
@@ -168,7 +170,7 @@ def load_validation_result(
     output_file_format: str | None = "",  # noqa: ARG001
 ) -> ValidationResult:
     """The verdict of an evaluation."""
-    found = read_validation(output_path)
+    found = read_validation(bring_here(output_path))
     if found is None:
         raise BadData(f"There is no validation result in {output_path}. Evaluate a model first.")
     return found

@@ -98,10 +98,11 @@ class TimeSeries(MetricsTable):
             card(
                 name,
                 "",
-                curves_chart(self._curve(number), {"": "split-0"}),
+                curves_chart(curve, {"": "split-0"}, across="evaluation"),
                 Table(columns=[], rows=[]),
             )
             for number, name in enumerate(names, start=1)
+            if len((curve := self._curve(number))[""]) > 1  # of one point, the table tells
         ]
         return frame(cards(charts) + table_view(self.table))
 
@@ -119,15 +120,15 @@ def render_time_series(
     if isinstance(results, EvalResult):
         results = EvalResults([results])
     spec = as_message(slice_spec, None)
+    places = _name_places(results)
     rows, names = [], list[str]()
-    for one in results.get_results():
+    for one, place in zip(results.get_results(), places, strict=True):
         found = [
             values for key, values in one.get_metrics_for_all_slices().items() if fits(spec, key)
         ]
         if len(found) != 1:
             raise ValueError(f"render_time_series takes one slice, and {spec} means {len(found)}.")
         names += [name for name in found[0] if name not in names]
-        place = one.model_location if results.mode == MODEL_CENTRIC_MODE else one.data_location
         rows.append((place if display_full_path else os.path.basename(place), found[0]))
     return TimeSeries(
         Table(
@@ -138,6 +139,14 @@ def render_time_series(
             ],
         )
     )
+
+
+def _name_places(results: EvalResults) -> list[str]:
+    """The models, or the data: what the mode asks for, unless only the other differs."""
+    models = [one.model_location for one in results.get_results()]
+    data = [one.data_location for one in results.get_results()]
+    asked, other = (models, data) if results.mode == MODEL_CENTRIC_MODE else (data, models)
+    return other if len(set(asked)) == 1 < len(set(other)) else asked
 
 
 def as_message(spec: SlicingSpec | SingleSliceSpec | None, column: str | None) -> SlicingSpec:
