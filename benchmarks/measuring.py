@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,17 @@ class Clock:
 
 
 class Stages:
-    """CPU seconds within named functions of this process, less those of others that they call."""
+    """CPU seconds within named functions of this process, less those of others that they call.
 
-    def __init__(self, stages: Mapping[str, tuple[Any, str]]) -> None:
+    The clock is that of a thread; of the process, where one thread calls and others help it.
+    """
+
+    def __init__(
+        self,
+        stages: Mapping[str, tuple[Any, str]],
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._clock = clock
         self._seconds: Counter[str] = Counter(dict.fromkeys(stages, 0))
         self._adding = threading.Lock()
         self._thread = threading.local()
@@ -46,11 +54,11 @@ class Stages:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             before, self._thread.within = getattr(self._thread, "within", 0.0), 0.0
-            begun = time.thread_time()
+            begun = self._clock()
             try:
                 return function(*args, **kwargs)
             finally:
-                took = time.thread_time() - begun
+                took = self._clock() - begun
                 with self._adding:
                     self._seconds[stage] += took - self._thread.within
                 self._thread.within = before + took
