@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What benchmarks have in common: a part runs in a process of its own, and is timed and weighed."""
 
+import functools
 import json
 import os
 import resource
@@ -8,7 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 Times = dict[str, float]
 
@@ -26,6 +30,45 @@ class Clock:
     def _cpu() -> float:
         both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+
+class Stages:
+    """CPU seconds within named functions of this process, less those of others that they call.
+
+    The clock is that of a thread; of the process, where one thread calls and others help it.
+    """
+
+    def __init__(
+        self,
+        stages: Mapping[str, tuple[Any, str]],
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._clock = clock
+        self._seconds: Counter[str] = Counter(dict.fromkeys(stages, 0))
+        self._adding = threading.Lock()
+        self._thread = threading.local()
+        for stage, (owner, name) in stages.items():
+            setattr(owner, name, self._watch(stage, getattr(owner, name)))
+
+    def _watch(self, stage: str, function: Any) -> Any:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            before, self._thread.within = getattr(self._thread, "within", 0.0), 0.0
+            begun = self._clock()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                took = self._clock() - begun
+                with self._adding:
+                    self._seconds[stage] += took - self._thread.within
+                self._thread.within = before + took
+
+        return call
+
+    def show(self, cpu: float) -> None:
+        """A line on each, and on what is left of all `cpu` seconds."""
+        for stage, seconds in {**self._seconds, "all else": cpu - self._seconds.total()}.items():
+            print(f"    {stage:40} {seconds:6.2f} s {seconds / cpu:5.0%}")
 
 
 def run(script: str, *args: str) -> Times:

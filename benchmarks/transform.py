@@ -8,15 +8,18 @@ gzip TFRecords, one after the other, in a process of its own. Ours reads and wri
 step does: with the columns beside them, and then again without; Beam is given record batches.
 Imports are not counted: a Transform step starts in a process that has done them.
 
-With --beam-rows Beam gets fewer rows; its times are then scaled up, and marked so.
+With --beam-rows Beam gets fewer rows; its times are then scaled up, and marked so. With --stages
+ours alone runs, in one process, and it is said where the CPU seconds go.
 """
 
 import argparse
 import functools
+import gc
 import json
 import os
 import shutil
 import tempfile
+import time
 from typing import Any
 
 import measuring
@@ -35,12 +38,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--beam-rows", type=int, help="fewer rows for Beam; 0 leaves it out")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--side", choices=["ours", "beam"], help=argparse.SUPPRESS)
+    parser.add_argument("--stages", action="store_true", help="where our CPU seconds go")
+    parser.add_argument("--side", choices=["ours", "stages", "beam"], help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.side:
-        times = ours(args.folder, args.workers) if args.side == "ours" else on_beam(args.folder)
+        if args.side == "stages":
+            times = ours_by_stages(args.folder)
+        else:
+            times = ours(args.folder, args.workers) if args.side == "ours" else on_beam(args.folder)
         print(json.dumps(times))
+    elif args.stages:
+        show_stages(args.rows)
     else:
         beam_rows = args.rows if args.beam_rows is None else args.beam_rows
         compare(args.rows, beam_rows, args.workers)
@@ -74,6 +83,13 @@ def compare(rows: int, beam_rows: int, workers: int) -> None:
     )
 
 
+def show_stages(rows: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        write_data(data_file(folder), rows)
+        write_examples(folder)
+        measuring.show("ours, one process", rows, run_side("stages", folder, 1))
+
+
 def run_side(side: str, folder: str, workers: int) -> Times:
     return measuring.run(__file__, "--side", side, "--folder", folder, "--workers", str(workers))
 
@@ -87,6 +103,7 @@ def ours(folder: str, workers: int) -> Times:
     from stoker.transform.tracing import trace
 
     schema, graph_dir = make_schema(), os.path.join(folder, "ours")
+    gc.freeze()  # as the fork server has done it for a worker
     clock = measuring.Clock()
     shards = plan_shards(list_files([os.path.join(folder, "Split-raw")]), cut=True)
     reads = [functools.partial(read_shard, schema, shard) for shard in shards]
@@ -100,6 +117,36 @@ def ours(folder: str, workers: int) -> Times:
         transform(graph_dir, zip(reads, writes, strict=True), schema=schema, pool=pool)
     wall, cpu = clock.since()
     return {"wall": wall, "cpu": cpu}
+
+
+def ours_by_stages(folder: str) -> Times:
+    from stoker.data import shards
+    from stoker.transform import accumulate, apply, example_batches, passes, vocabulary
+    from stoker.transform import local_engine as engine
+
+    named = {
+        "analysis: tracing and saving graphs": (engine, "analyze"),
+        "analysis: vocabularies merged": (accumulate, "merge_vocabularies"),
+        "analysis: vocabularies ordered": (vocabulary, "order"),
+        "analysis: means, variances, quantiles": (accumulate.Combined, "add"),
+        "analysis: words counted": (accumulate.Vocabulary, "add"),
+        "analysis: the rest of the pass": (passes, "_read_shard"),
+        "both: graphs loaded": (apply.LoadedGraph, "__init__"),
+        "both: columns read": (example_batches, "_slice_columns"),
+        "both: columns to tensors": (apply.TensorAdapter, "ToBatchTensors"),
+        "both: TensorFlow runs the graph": (apply.LoadedGraph, "_outputs"),
+        "application: tensors to columns": (apply._ColumnsFromTensors, "__call__"),
+        "application: columns to examples": (example_batches, "encode"),
+        "application: checksums and framing": (shards, "_frame"),
+        "application: compression (deflate)": (shards, "_pack_frames"),
+        "application: writing records": (shards.ShardWriter, "write"),
+        "application: writing columns": (shards.ColumnWriter, "write"),
+        "application: the rest of the pass": (engine, "_transform_shard"),
+    }
+    stages = measuring.Stages(named, time.process_time)
+    times = ours(folder, 1)
+    stages.show(times["cpu"])
+    return times
 
 
 def on_beam(folder: str) -> Times:

@@ -283,9 +283,9 @@ class _Quotes:
 
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(size)
-        if data:
+        if b'"' in data or self._last == b'"':
             self._look_at(np.frombuffer(self._last + data, np.uint8))
-            self._last = data[-1:]
+        self._last = data[-1:] or self._last
         self.num_bytes += len(data)
         return data
 

@@ -15,9 +15,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _BINARY = pa.large_binary()
-_KIND_TAGS = {"bytes": b"\x0a", "float": b"\x12", "int64": b"\x1a"}  # Feature's oneof `kind`
+_KIND_TAGS = {
+    "bytes": b"\x0a",
+    "word": b"\x0a",
+    "float": b"\x12",
+    "int64": b"\x1a",
+}  # Feature's oneof `kind`
 _FIELD_1, _FIELD_2 = b"\x0a", b"\x12"
-_Kind = Literal["bytes", "float", "int64", "none"]
+_Kind = Literal["bytes", "word", "float", "int64", "none"]
+"""What a column holds; words are bytes of which no row has more than one."""
+_EMPTY, _NULL = -1, -2  # instead of the size of a row's values
+_MOST_SIZES = 1 << 16
+_MOST_JOINED = 8
 Nulls = Literal["empty", "unset", "absent"]
 """What a null is written as: an empty list of its type, a feature without a kind, or nothing."""
 _Part = Any
@@ -51,17 +60,20 @@ def encode(batch: pa.RecordBatch, nulls: Nulls = "empty") -> pa.LargeBinaryArray
     there.
     """
     parts: list[_Part] = []
+    sizes = np.zeros(batch.num_rows, np.int64)
     columns = zip(batch.schema.names, batch.columns, strict=True)
     for name, column in sorted(columns, key=lambda pair: _map_order(pair[0])):
-        parts += _entries(name.encode(), column, nulls)
-    features = _join(*parts) if parts else _nothing(batch.num_rows)
-    return _join(_before(features, functools.partial(field_header, _FIELD_1)), features)
+        for part in _entry(name.encode(), column, nulls):
+            parts.append(part)
+            sizes += len(part) if isinstance(part, bytes) else sizes_of(part)
+    parts = parts or [_nothing(batch.num_rows)]
+    return join(headers_of(sizes, functools.partial(field_header, _FIELD_1)), *parts)
 
 
 def encode_feature(column: pa.Array) -> pa.LargeBinaryArray:
     """One serialized tf.train.Feature per row."""
-    kind, body = _body(column)
-    return _join(_before(body, functools.partial(_feature_header, kind)), body)
+    kind, body, sizes = _values(column)
+    return join(headers_of(sizes, functools.partial(_feature_header, kind)), body)
 
 
 def as_array(values: Sequence[bytes]) -> pa.LargeBinaryArray:
@@ -76,22 +88,30 @@ def each(array: pa.LargeBinaryArray) -> list[bytes]:
     return [whole[begin:end] for begin, end in itertools.pairwise((ends - ends[0]).tolist())]
 
 
+def views(array: pa.LargeBinaryArray) -> list[memoryview]:
+    """The same as `each`, without a copy."""
+    ends = offsets_of(array)
+    whole = contents(array)
+    return [whole[begin:end] for begin, end in itertools.pairwise((ends - ends[0]).tolist())]
+
+
 def contents(array: pa.LargeBinaryArray) -> memoryview:
     """The values of an array, one after the other."""
     ends = offsets_of(array)
     return memoryview(array.buffers()[2] or b"")[ends[0] : ends[-1]]
 
 
-def _entries(name: bytes, column: pa.Array, nulls: Nulls) -> list[_Part]:
+def _entry(name: bytes, column: pa.Array, nulls: Nulls) -> tuple[_Part, ...]:
     """What each row has in the map for one feature."""
     if nulls == "absent" and pa.types.is_null(column.type):
-        return []
-    kind, body = _body(column)
-    header = _before(body, functools.partial(_entry_header, name, kind))
+        return ()
+    kind, body, sizes = _values(column)
+    header = functools.partial(_entry_header, name, kind)
     if nulls == "empty" or kind == "none" or not column.null_count:
-        return [header, body]
+        return headers_of(sizes, header), body
     instead = _entry_header(name, "none", 0) if nulls == "unset" else b""
-    return [pc.if_else(column.is_valid(), _join(header, body), _scalar(instead))]
+    sizes = np.where(_validity(column), sizes, _NULL)
+    return headers_of(sizes, lambda size: instead if size == _NULL else header(size)), body
 
 
 def _map_order(name: str) -> bytes:
@@ -99,25 +119,30 @@ def _map_order(name: str) -> bytes:
     return name.encode() + b"\xff"
 
 
-def _body(column: pa.Array) -> tuple[_Kind, pa.LargeBinaryArray]:
-    """The values of each row, serialized, without what comes before them."""
+def _values(column: pa.Array) -> tuple[_Kind, pa.LargeBinaryArray, np.ndarray]:
+    """The values of each row, serialized, without what comes before them; and their sizes."""
     if pa.types.is_null(column.type):
-        return "none", _nothing(len(column))
-    ends = ends_of(_numpy(pc.list_value_length(column), np.int64) * _validity(column))
-    values = column.flatten()
+        return "none", _nothing(len(column)), np.zeros(len(column), np.int64)
+    lengths = _numpy(pc.list_value_length(column), np.int64) * _validity(column)
+    ends, values = ends_of(lengths), column.flatten()
     assert not values.null_count, "a list holds a null"
+    kind: _Kind
     if pa.types.is_int64(values.type):
-        return "int64", _regroup(varints(_numpy(values, np.uint64)), ends)
-    if pa.types.is_float32(values.type):
-        return "float", _regroup(_fixed32(_numpy(values, np.float32)), ends)
-    words = values.cast(_BINARY)
-    fields = _join(_before(words, functools.partial(field_header, _FIELD_1)), words)
-    return "bytes", _regroup(fields, ends)
+        kind, pieces = "int64", varints(_numpy(values, np.uint64))
+    elif pa.types.is_float32(values.type):
+        kind, pieces = "float", as_four_bytes(_numpy(values, np.float32).astype("<f4"))
+    else:
+        kind, pieces = "word", values.cast(_BINARY)
+        if lengths.max(initial=0) > 1:
+            header = functools.partial(field_header, _FIELD_1)
+            kind, pieces = "bytes", join(headers_of(sizes_of(pieces), header), pieces)
+    body = _regroup(pieces, ends)
+    return kind, body, np.where(lengths, sizes_of(body), _EMPTY)
 
 
 def _entry_header(name: bytes, kind: _Kind, size: int) -> bytes:
     """What comes before the `size` bytes of a feature's values in an entry of the map."""
-    feature = _feature_header(kind, size)
+    feature, size = _feature_header(kind, size), max(size, 0)
     key = field_header(_FIELD_1, len(name)) + name
     value = field_header(_FIELD_2, len(feature) + size) + feature
     return field_header(_FIELD_1, len(key) + len(value) + size) + key + value
@@ -126,9 +151,11 @@ def _entry_header(name: bytes, kind: _Kind, size: int) -> bytes:
 def _feature_header(kind: _Kind, size: int) -> bytes:
     if kind == "none":
         return b""
-    # Numbers are packed in one field 1, which protobuf leaves out when it is empty.
-    packed = field_header(_FIELD_1, size) if size and kind != "bytes" else b""
-    return field_header(_KIND_TAGS[kind], len(packed) + size) + packed
+    if size == _EMPTY:
+        return field_header(_KIND_TAGS[kind], 0)
+    # Numbers are packed in one field 1; among several words each has its own already.
+    first = field_header(_FIELD_1, size) if kind != "bytes" else b""
+    return field_header(_KIND_TAGS[kind], len(first) + size) + first
 
 
 def field_header(tag: bytes, size: int) -> bytes:
@@ -141,21 +168,34 @@ def field_header(tag: bytes, size: int) -> bytes:
     return tag + bytes(digits)
 
 
-def _before(body: pa.LargeBinaryArray, header: Callable[[int], bytes]) -> _Part:
+def headers_of(sizes: np.ndarray, header: Callable[[int], bytes]) -> _Part:
     """The header of each row; it depends on the row's size alone, and sizes are few."""
-    sizes = _numpy(pc.binary_length(body), np.int64)
     if not len(sizes):
         return _nothing(0)
-    if sizes.min() == sizes.max():
-        return header(int(sizes[0]))
-    found, which = np.unique(sizes, return_inverse=True)
-    distinct = as_array([header(int(size)) for size in found])
-    return pc.take(distinct, as_integers(which))
+    least, most = int(sizes.min()), int(sizes.max())
+    if least == most:
+        return header(least)
+    if most - least <= _MOST_SIZES:  # without sorting them
+        places = sizes - least
+        is_there = np.zeros(most - least + 1, bool)
+        is_there[places] = True
+        found, which = np.flatnonzero(is_there) + least, (np.cumsum(is_there) - 1)[places]
+    else:
+        found, which = np.unique(sizes, return_inverse=True)
+    return pc.take(as_array([header(size) for size in found.tolist()]), as_integers(which))
 
 
-def _join(*parts: _Part) -> pa.LargeBinaryArray:
+def join(*parts: _Part) -> pa.LargeBinaryArray:
+    """Each row's parts, one after another: eight at a time, since Arrow reads from all at once.
+
+    With many more, the processor's cache forgets the one while it reads the others.
+    """
     joinable = [_scalar(part) if isinstance(part, bytes) else part for part in parts]
-    return pc.binary_join_element_wise(*joinable, _scalar(b""))
+    while len(joinable) > 1:
+        starts = range(0, len(joinable), _MOST_JOINED)
+        groups = [joinable[start : start + _MOST_JOINED] for start in starts]
+        joinable = [pc.binary_join_element_wise(*group, _scalar(b"")) for group in groups]
+    return joinable[0]
 
 
 def _regroup(pieces: pa.LargeBinaryArray, ends: np.ndarray) -> pa.LargeBinaryArray:
@@ -177,9 +217,9 @@ def varints(numbers: np.ndarray) -> pa.LargeBinaryArray:
     return _binary(ends_of(sizes), pa.py_buffer(digits[used]))
 
 
-def _fixed32(numbers: np.ndarray) -> pa.LargeBinaryArray:
-    ends = np.arange(len(numbers) + 1, dtype=np.int64) * 4
-    return _binary(ends, pa.py_buffer(numbers.astype("<f4")))
+def as_four_bytes(numbers: np.ndarray) -> pa.LargeBinaryArray:
+    """Each number of 32 bits as it lies in memory."""
+    return _binary(np.arange(len(numbers) + 1, dtype=np.int64) * 4, pa.py_buffer(numbers))
 
 
 def _nothing(num_rows: int) -> pa.LargeBinaryArray:
@@ -188,6 +228,11 @@ def _nothing(num_rows: int) -> pa.LargeBinaryArray:
 
 def _scalar(data: bytes) -> pa.Scalar:
     return _binary(np.array([0, len(data)], np.int64), pa.py_buffer(data))[0]
+
+
+def sizes_of(array: pa.LargeBinaryArray) -> np.ndarray:
+    """How many bytes each value has."""
+    return np.diff(offsets_of(array))
 
 
 def _numpy(array: pa.Array, dtype: type[np.generic]) -> np.ndarray:

@@ -18,13 +18,12 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from isal import isal_zlib
 
 from stoker.any_python.forking import num_cpus
 from stoker.any_python.in_order import call_in_order
 from stoker.data.column_file import ColumnWriter, TooLargeForColumns, columns_path
-from stoker.data.encode import contents, each
+from stoker.data.encode import as_four_bytes, contents, headers_of, join, sizes_of, views
 from stoker.data.tfrecord import checksums, header_of
 from stoker.errors import BadData
 from stoker.storage.files import begin_draft, remove_drafts
@@ -147,7 +146,7 @@ def move_shard(path: str, target: str) -> None:
 
 
 def _pack_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Packed]:
-    rows = each(block.records)
+    rows = views(block.records)
     frames = _frame(block.records, rows)
     if len(hash_buckets) == 1:
         yield _pack_frames(frames, block.columns)
@@ -158,7 +157,7 @@ def _pack_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Packed
         yield _pack_frames(frames.filter(mask), block.columns and block.columns.filter(mask))
 
 
-def split_indices(keys: Iterable[bytes], hash_buckets: Sequence[int]) -> np.ndarray:
+def split_indices(keys: Iterable[bytes | memoryview], hash_buckets: Sequence[int]) -> np.ndarray:
     """For each key the index of its split, by TFX's rule; its share is its number of buckets.
 
     The key is the serialized example, or the serialized feature that examples are partitioned by.
@@ -182,7 +181,7 @@ def _remainders(words: np.ndarray, total: int) -> np.ndarray:
 
 def pack(block: Block) -> Packed:
     """A block that goes to one split as it is."""
-    return _pack_frames(_frame(block.records, each(block.records)), block.columns)
+    return _pack_frames(_frame(block.records, views(block.records)), block.columns)
 
 
 def _pack_frames(frames: pa.LargeBinaryArray, columns: pa.RecordBatch | None) -> Packed:
@@ -193,19 +192,10 @@ def _pack_frames(frames: pa.LargeBinaryArray, columns: pa.RecordBatch | None) ->
     return Packed(deflated=deflated, size=len(data), crc=isal_zlib.crc32(data), columns=columns)
 
 
-def _frame(records: pa.LargeBinaryArray, rows: Sequence[bytes]) -> pa.LargeBinaryArray:
+def _frame(records: pa.LargeBinaryArray, rows: Sequence[memoryview]) -> pa.LargeBinaryArray:
     """Each record as it is in a file; `rows` are the same records as Python has them."""
-    headers = b"".join([header_of(len(row)) for row in rows])
-    footers = np.array(checksums(rows), "<u4")
-    parts = [_cut(headers, len(rows)), records, _cut(footers, len(rows))]
-    return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
-
-
-def _cut(data: bytes | np.ndarray, num_parts: int) -> pa.LargeBinaryArray:
-    """Bytes in parts of the same length."""
-    buffer = pa.py_buffer(data)
-    ends = np.arange(num_parts + 1, dtype=np.int64) * (buffer.size // max(num_parts, 1))
-    return pa.Array.from_buffers(pa.large_binary(), num_parts, [None, pa.py_buffer(ends), buffer])
+    footers = as_four_bytes(checksums(rows).astype("<u4"))
+    return join(headers_of(sizes_of(records), header_of), records, footers)
 
 
 def _mask(chosen: np.ndarray) -> pa.BooleanArray:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import crc32c
+import numpy as np
 from isal import igzip, isal_zlib
 
 from stoker.data.input_files import read_sample, scale_up
@@ -50,8 +51,7 @@ class RecordWriter:
 
     def write(self, record: bytes) -> None:
         """Append one record."""
-        checksum = _CHECKSUM.pack(*checksums([record]))
-        self._stream.write(header_of(len(record)) + record + checksum)
+        self._stream.write(header_of(len(record)) + record + _CHECKSUM.pack(checksum(record)))
         self.num_records += 1
 
 
@@ -133,11 +133,8 @@ def _unframe(data: bytes, path: str, offset: int) -> tuple[list[bytes], int]:
         records.append(data[begin:end])
         written += _CHECKSUM.unpack_from(data, end)
         start = end + _CHECKSUM.size
-    if (found := checksums(records)) != written:
-        wrong = next(
-            i for i, pair in enumerate(zip(found, written, strict=True)) if len({*pair}) > 1
-        )
-        raise _damage(path, offset + starts[wrong], "the checksum of a record is wrong")
+    if len(wrong := np.flatnonzero(checksums(records) != written)):
+        raise _damage(path, offset + starts[wrong[0]], "the checksum of a record is wrong")
     return records, start
 
 
@@ -174,16 +171,27 @@ def _read(stream: IO[bytes], size: int, path: str, offset: int) -> bytes:
         raise _damage(path, offset, f"from there on it cannot be decompressed: {error}") from error
 
 
-def checksums(many: Iterable[bytes]) -> list[int]:
-    """CRC-32Cs, rotated and shifted, so that a checksum of checksums is not degenerate."""
-    return [((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF for crc in map(crc32c.crc32c, many)]
+def checksum(data: bytes) -> int:
+    """A CRC-32C, rotated and shifted, so that a checksum of checksums is not degenerate."""
+    masked: int = _mask(crc32c.crc32c(data))
+    return masked
+
+
+def checksums(many: Sequence[bytes | memoryview]) -> np.ndarray:
+    """The checksum of each."""
+    found: np.ndarray = _mask(np.fromiter(map(crc32c.crc32c, many), np.int64, len(many)))
+    return found
+
+
+def _mask(crc: Any) -> Any:
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def header_of(length: int) -> bytes:
     """What comes before a record of this length."""
     packed = _LENGTH.pack(length)
-    return packed + _CHECKSUM.pack(*checksums([packed]))
+    return packed + _CHECKSUM.pack(checksum(packed))
 
 
 def _damage(path: str, offset: int, what: str) -> BadData:
