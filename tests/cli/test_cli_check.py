@@ -389,6 +389,7 @@ def test_other_paths_of_splits_are_left_alone(check, path):
         ("model.save(HERE / 'model')", "saves to the folder model"),
         ("model.save(path, save_format='tf')", "uses save_format="),
         ("tf.keras.layers.DenseFeatures([])", "uses tf.keras.layers.DenseFeatures"),
+        ("model.compile(metrics='accuracy')", "uses compile(metrics=…) with a text"),
     ],
 )
 def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
@@ -402,6 +403,14 @@ def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
 @pytest.mark.parametrize("line", ["model.save('m.keras')", "figure.save('x')", "model.save(path)"])
 def test_what_both_keras_do_is_left_alone(check, line):
     assert lines(check_cells(check, "import tensorflow as tf", line)) == []
+
+
+def test_a_file_that_the_code_writes_itself_is_not_missed(check):
+    write = "import tensorflow_data_validation as tfdv\nPATH = 'out/schema.pbtxt'\n"
+    read = "from tfx.components import ImportSchemaGen\nImportSchemaGen(schema_file=PATH)"
+
+    assert not check_cells(check, write, read)["would_run"]
+    assert check_cells(check, f"{write}tfdv.write_schema_text(schema, PATH)", read)["would_run"]
 
 
 def test_places_in_notebooks_are_shown_by_cell(check, stoker):

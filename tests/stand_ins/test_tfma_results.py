@@ -18,7 +18,7 @@ from stoker.stand_ins.tfma.dataframes import (
     metrics_as_dataframes,
     plots_as_dataframes,
 )
-from stoker.stand_ins.tfma.fairness import render_fairness_indicator
+from stoker.stand_ins.tfma.fairness import FairnessView, render_fairness_indicator
 from stoker.stand_ins.tfma.results import (
     load_eval_result,
     load_eval_results,
@@ -30,6 +30,7 @@ from stoker.stand_ins.tfma.results import (
 from stoker.stand_ins.tfma.slicer import SingleSliceSpec
 from stoker.stand_ins.tfma.view import render_plot, render_slicing_metrics, render_time_series
 from stoker.views.plot_views import draw_plots
+from stoker.views.table import Table
 
 BLUE = (("color", "blue"),)
 
@@ -176,6 +177,11 @@ def test_each_rate_of_fairness_has_a_table_of_thresholds(drawn):
     assert page.count("<th>0.25</th><th>0.50</th>") == 10
     by_color = render_fairness_indicator(load_eval_result(drawn), slicing_column="color")
     assert len(str(by_color).splitlines()) == 4
+
+
+def test_a_metric_without_thresholds_is_not_shown_by_them():
+    page = FairnessView(Table(columns=["slice", "auc"], rows=[["all examples", "0.5"]]))
+    assert "by threshold" not in page._repr_html_()
 
 
 def test_results_become_data_frames(drawn):

@@ -344,6 +344,8 @@ class _UserFile:
             yield (node.lineno, "uses save_format=")
         elif name in _OPTIMIZERS and "lr" in keywords:
             yield (node.lineno, f"uses {name}(lr=…)")
+        elif name == "compile" and _is_text(node, "metrics"):
+            yield (node.lineno, "uses compile(metrics=…) with a text")
         elif name in _FIT_METHODS and (found := sorted(keywords & _FIT_KEYWORDS)):
             yield (node.lineno, f"uses {name}({found[0]}=…)")
 
@@ -375,6 +377,16 @@ def _join_dotted(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return f"{_join_dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else "?"
+
+
+def _is_text(call: ast.Call, argument: str) -> bool:
+    """Whether a call has a text for an argument."""
+    return any(
+        keyword.arg == argument
+        and isinstance(keyword.value, ast.Constant)
+        and isinstance(keyword.value.value, str)
+        for keyword in call.keywords
+    )
 
 
 def _drop_version(name: str) -> str:

@@ -113,7 +113,8 @@ def check_source(source: Source) -> list[Finding]:
         return [Finding(state=State.REFUSED, file=source.shown, line=line, message=reason)]
     checker = _Checker(source, tree)
     checker.read(tree)
-    return [*checker.describe_names(), *checker.found.values()]
+    by_line = sorted(checker.found.items(), key=lambda one: one[0][0])
+    return [*checker.describe_names(), *(finding for _, finding in by_line)]
 
 
 class _Reach(enum.IntEnum):
@@ -143,6 +144,7 @@ class _Checker:
         self._source = source
         self._names = Names()
         self._paths = KnownPaths(tree, source.path)
+        self._written = self._paths.find_written(tree)
         self._steps = StepReader(tree, source, self._paths)
         self._old_layouts = OldLayouts(tree)
         self._texts = find_texts(tree)
@@ -285,7 +287,7 @@ class _Checker:
             if lack := find_lack(path):
                 state = State.NEEDS if "pip install" in lack else State.REFUSED
                 self._add(state, node.lineno, f"{path} cannot be reached. {lack}", reach)
-        elif argument.endswith(_FILES) and not self._is_there(path):
+        elif argument.endswith(_FILES) and not (path in self._written or self._is_there(path)):
             message = f"there is no file {path}: put it there, or give another path."
             self._add(State.NEEDS, node.lineno, message, reach)
         elif argument.endswith(_FOLDERS) and not self._is_there(path):

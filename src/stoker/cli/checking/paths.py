@@ -8,6 +8,8 @@ from collections import Counter
 _FOLDERS_OF = {"abspath", "as_posix", "absolute", "expanduser", "fspath", "normpath", "realpath"}
 _FOLDERS_OF |= {"resolve", "str"}
 _HERE = {"cwd", "getcwd"}
+_WRITERS = ("GFile", "copy", "dump", "move", "open", "save", "to_", "write", "Write")
+"""How functions begin that make the file which they are given."""
 
 
 class KnownPaths:
@@ -41,6 +43,17 @@ class KnownPaths:
         """The text that an expression is; None if the file alone does not say it."""
         return self._find(node, depth=0)
 
+    def find_written(self, tree: ast.Module) -> frozenset[str]:
+        """The paths that the file hands to functions which write or copy something."""
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        given = (
+            value
+            for call in calls
+            if _name_function(call.func).startswith(_WRITERS)
+            for value in (*call.args, *(keyword.value for keyword in call.keywords))
+        )
+        return frozenset(path for value in given if (path := self.find(value)))
+
     def _find(self, node: ast.expr, depth: int) -> str | None:
         if depth > 20:  # a name that is made of itself
             return None
@@ -66,8 +79,7 @@ class KnownPaths:
         return None
 
     def _find_call(self, function: ast.expr, arguments: list[ast.expr], depth: int) -> str | None:
-        name = function.attr if isinstance(function, ast.Attribute) else ""
-        name = function.id if isinstance(function, ast.Name) else name
+        name = _name_function(function)
         if name in _HERE:
             return os.curdir  # wherever the program will be started
         if name in ("join", "Path", "PurePath") and arguments:
@@ -93,6 +105,11 @@ class KnownPaths:
         if not between:
             return "".join(known)
         return os.path.join(*known).removeprefix(os.path.join(os.curdir, ""))
+
+
+def _name_function(function: ast.expr) -> str:
+    """The last part of what a function is called."""
+    return getattr(function, "attr", getattr(function, "id", ""))
 
 
 def _find_passed(tree: ast.Module) -> dict[str, ast.expr]:

@@ -384,9 +384,10 @@ def _choose_base(
         return given
     uris = [artifact.uri for artifact in given.get()]
     if len(uris) != 1:
+        made = f"what {given.producer.id} will make" if given.producer else f"{len(uris)} artifacts"
         raise ValueError(
-            f"An ExampleGen takes what external_input(path) gives: one artifact, got {len(uris)}. "
-            "Use input_base=path."
+            f"input_base is a path that is known before the run, got {made}. Give the path, or "
+            "write a component whose executor reads it from its input."
         )
     return uris[0]
 

@@ -21,7 +21,12 @@ class FairnessView(MetricsTable):
         names = list(self.table.columns)
         return frame(
             cards(
-                card(rate, "by threshold", "", add_bars(self._select(map(names.index, columns))))
+                card(
+                    rate,
+                    "" if columns == [rate] else "by threshold",
+                    "",
+                    add_bars(self._select(map(names.index, columns))),
+                )
                 for rate, columns in _group_by_rate(names[1:]).items()
             )
         )
