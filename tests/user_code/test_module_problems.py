@@ -17,3 +17,10 @@ def test_one_like_no_other_is_told_alone(tmp_path):
     (tmp_path / "other.py").write_text("")
     (problem,) = find_problems(str(tmp_path / "preprocessing.py"))
     assert problem == f"there is no module file {tmp_path}/preprocessing.py. Check module_file."
+
+
+def test_a_package_that_is_missing_is_told_once_with_how_to_have_it(tmp_path):
+    (tmp_path / "module.py").write_text("import no_such\nfrom no_such.parts import one\n")
+    (problem,) = find_problems(str(tmp_path / "module.py"))
+    assert "line 1: No module named 'no_such'." in problem
+    assert "perhaps pip install no-such" in problem

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from stoker.any_python.lines import did_you_mean
 from stoker.user_code.imports import ImportStatement, ModuleImports, is_importable, scan
-from stoker.user_code.known_packages import KNOWN
+from stoker.user_code.known_packages import KNOWN, find_package
 
 # Text that makes names, or places to import from, which the text alone does not show.
 _DYNAMIC_NAMES = re.compile(r"\bimport \*|\bglobals\(\)|\b__getattr__\b|\bexec\(")
@@ -78,20 +78,23 @@ def _find_missing_imports(
     if _INSTALLS.search(text):
         return
     is_dynamic = _DYNAMIC_IMPORTS.search(text)  # a known package is no file of the user's
+    told: set[str] = set()
     for statement in tree.body:
         if isinstance(statement, ImportStatement):
             for name in _list_outermost(statement):
                 is_missing = name in imports.not_found and not is_importable(name)
-                if is_missing and (name in KNOWN or not is_dynamic):
+                if is_missing and name not in told and (name in KNOWN or not is_dynamic):
+                    told.add(name)
                     yield f"{path}, line {statement.lineno}: {_advise(name)}"
 
 
 def _advise(module: str) -> str:
     if module in KNOWN:
         return KNOWN[module].describe(module)
+    pip = find_package(module).pip
     return (
-        f"No module named {module!r}. Install the package that has it, or put its file beside the "
-        "module."
+        f"No module named {module!r}. Install the package that has it, perhaps pip install {pip}, "
+        "or put its file beside the module."
     )
 
 
