@@ -86,6 +86,9 @@ def _find_missing_imports(
                 if is_missing and name not in told and (name in KNOWN or not is_dynamic):
                     told.add(name)
                     yield f"{path}, line {statement.lineno}: {_advise(name)}"
+            for name in [] if is_dynamic else _list_modules(statement):
+                if _is_gone_from_tensorflow(name):
+                    yield f"{path}, line {statement.lineno}: {_advise_environment(name)}"
 
 
 def _advise(module: str) -> str:
@@ -98,10 +101,30 @@ def _advise(module: str) -> str:
     )
 
 
-def _list_outermost(statement: ImportStatement) -> list[str]:
+def _is_gone_from_tensorflow(module: str) -> bool:
+    """Whether it is one of TensorFlow's own files, and today's TensorFlow does not have it."""
+    if module.startswith("tensorflow.python.tpu"):
+        return False  # our patches make these
+    is_file = module.startswith(("tensorflow.contrib", "tensorflow.python."))
+    return is_file and is_importable("tensorflow") and not is_importable(module)
+
+
+def _advise_environment(module: str) -> str:
+    environment = "tf-1.15" if module.startswith("tensorflow.contrib") else "tf-2.15"
+    return (
+        f"today's TensorFlow has no {module}. Use what replaced it, or the environment that has "
+        f"it: stoker env create {environment}, and Trainer(python={environment!r})."
+    )
+
+
+def _list_modules(statement: ImportStatement) -> list[str]:
     if isinstance(statement, ast.Import):
-        return [alias.name.partition(".")[0] for alias in statement.names]
-    return [] if statement.level else [(statement.module or "").partition(".")[0]]
+        return [alias.name for alias in statement.names]
+    return [] if statement.level else [statement.module or ""]
+
+
+def _list_outermost(statement: ImportStatement) -> list[str]:
+    return [name.partition(".")[0] for name in _list_modules(statement)]
 
 
 def _find_missing_function(
