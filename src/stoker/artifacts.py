@@ -343,9 +343,12 @@ def _fill_message(target: Any, value: PropertyValue) -> None:
             target.struct_value.update(fields)
 
 
-_SPLIT = {"split_names": Property(PropertyType.STRING)}
-_SPAN = {"span": Property(PropertyType.INT)}
-_VERSION = {"version": Property(PropertyType.INT)}
+# By TFX's names: types of others are declared with them.
+SPAN_PROPERTY = Property(PropertyType.INT)
+VERSION_PROPERTY = Property(PropertyType.INT)
+SPLIT_NAMES_PROPERTY = Property(PropertyType.STRING)
+_SPLIT = {"split_names": SPLIT_NAMES_PROPERTY}
+_SPAN = {"span": SPAN_PROPERTY}
 
 
 class _WithSplits(Artifact):
@@ -377,7 +380,7 @@ class Examples(_WithSplits):
     """
 
     TYPE_ANNOTATION = SystemType.DATASET
-    PROPERTIES: ClassVar = {**_SPAN, **_VERSION, **_SPLIT}
+    PROPERTIES: ClassVar = {**_SPAN, "version": VERSION_PROPERTY, **_SPLIT}
     span: int
     version: int
 

@@ -122,6 +122,10 @@ def test_channels_of_one_type_can_be_read_as_one(examples):
         union([examples, Channel(Model)])
 
 
+def test_a_channel_takes_what_tfx_took_in_its_first_years():
+    assert Channel(type=Model, matching_channel_name="examples").type is Model
+
+
 def test_a_name_is_used_once_in_a_table():
     with pytest.raises(ValueError, match="Twice has 'examples' twice"):
         type("TwiceSpec", (FitSpec,), {"OUTPUTS": FitSpec.INPUTS})

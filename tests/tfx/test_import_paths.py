@@ -145,6 +145,8 @@ IMPORTS = [
     "from tfx.types.artifact_utils import is_artifact_version_older_than",
     "from tfx.types.experimental.simple_artifacts import Model",
     "from tfx.types.standard_artifacts import _TfxArtifact",
+    "from tfx.types.standard_artifacts import SPAN_PROPERTY, VERSION_PROPERTY",
+    "from tfx.types.standard_artifacts import SPLIT_NAMES_PROPERTY",
     "from tfx.utils.types import TfxArtifact, get_single_instance, get_single_uri",
     "from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact",
     "from tfx.dsl.component.experimental.annotations import OutputDict, Parameter",

@@ -17,3 +17,32 @@ def test_one_like_no_other_is_told_alone(tmp_path):
     (tmp_path / "other.py").write_text("")
     (problem,) = find_problems(str(tmp_path / "preprocessing.py"))
     assert problem == f"there is no module file {tmp_path}/preprocessing.py. Check module_file."
+
+
+def test_a_package_that_is_missing_is_told_once_with_how_to_have_it(tmp_path):
+    (tmp_path / "module.py").write_text("import no_such\nfrom no_such.parts import one\n")
+    (problem,) = find_problems(str(tmp_path / "module.py"))
+    assert "line 1: No module named 'no_such'." in problem
+    assert "perhaps pip install no-such" in problem
+
+
+def test_a_module_that_tensorflow_has_no_more_is_told_with_the_environment_that_has_it(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text("from tensorflow.python.keras.estimator import model_to_estimator\n")
+    (problem,) = find_problems(str(module))
+    assert "line 1: today's TensorFlow has no tensorflow.python.keras.estimator." in problem
+    assert "stoker env create tf-2.15" in problem
+    module.write_text("import tensorflow.contrib.slim\n")
+    (problem,) = find_problems(str(module))
+    assert "stoker env create tf-1.15" in problem
+
+
+def test_what_tensorflow_still_has_is_not_told(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text(
+        "from tensorflow.python.keras import Input\n"
+        "from tensorflow.python.framework.ops import Tensor\n"
+        "import tensorflow.keras.layers\n"
+        "import tensorflow.python.tpu.tpu_estimator\n"
+    )
+    assert find_problems(str(module)) == []

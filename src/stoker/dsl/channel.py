@@ -32,6 +32,8 @@ class Channel:
         artifacts: Iterable[Artifact] | None = None,
         producer_component_id: str | None = None,
         output_key: str | None = None,
+        *,
+        matching_channel_name: str | None = None,  # noqa: ARG002 - TFX 0.2x; one artifact fits all
     ) -> None:
         if not (isinstance(type, _Type) and issubclass(type, Artifact)):
             raise ValueError(f"A Channel's type is an Artifact class, got {type!r}.")

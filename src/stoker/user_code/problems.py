@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from stoker.any_python.lines import did_you_mean
 from stoker.user_code.imports import ImportStatement, ModuleImports, is_importable, scan
-from stoker.user_code.known_packages import KNOWN
+from stoker.user_code.known_packages import KNOWN, find_package
 
 # Text that makes names, or places to import from, which the text alone does not show.
 _DYNAMIC_NAMES = re.compile(r"\bimport \*|\bglobals\(\)|\b__getattr__\b|\bexec\(")
@@ -78,27 +78,53 @@ def _find_missing_imports(
     if _INSTALLS.search(text):
         return
     is_dynamic = _DYNAMIC_IMPORTS.search(text)  # a known package is no file of the user's
+    told: set[str] = set()
     for statement in tree.body:
         if isinstance(statement, ImportStatement):
             for name in _list_outermost(statement):
                 is_missing = name in imports.not_found and not is_importable(name)
-                if is_missing and (name in KNOWN or not is_dynamic):
+                if is_missing and name not in told and (name in KNOWN or not is_dynamic):
+                    told.add(name)
                     yield f"{path}, line {statement.lineno}: {_advise(name)}"
+            for name in [] if is_dynamic else _list_modules(statement):
+                if _is_gone_from_tensorflow(name):
+                    yield f"{path}, line {statement.lineno}: {_advise_environment(name)}"
 
 
 def _advise(module: str) -> str:
     if module in KNOWN:
         return KNOWN[module].describe(module)
+    pip = find_package(module).pip
     return (
-        f"No module named {module!r}. Install the package that has it, or put its file beside the "
-        "module."
+        f"No module named {module!r}. Install the package that has it, perhaps pip install {pip}, "
+        "or put its file beside the module."
     )
 
 
-def _list_outermost(statement: ImportStatement) -> list[str]:
+def _is_gone_from_tensorflow(module: str) -> bool:
+    """Whether it is one of TensorFlow's own files, and today's TensorFlow does not have it."""
+    if module.startswith("tensorflow.python.tpu"):
+        return False  # our patches make these
+    is_file = module.startswith(("tensorflow.contrib", "tensorflow.python."))
+    return is_file and is_importable("tensorflow") and not is_importable(module)
+
+
+def _advise_environment(module: str) -> str:
+    environment = "tf-1.15" if module.startswith("tensorflow.contrib") else "tf-2.15"
+    return (
+        f"today's TensorFlow has no {module}. Use what replaced it, or the environment that has "
+        f"it: stoker env create {environment}, and Trainer(python={environment!r})."
+    )
+
+
+def _list_modules(statement: ImportStatement) -> list[str]:
     if isinstance(statement, ast.Import):
-        return [alias.name.partition(".")[0] for alias in statement.names]
-    return [] if statement.level else [(statement.module or "").partition(".")[0]]
+        return [alias.name for alias in statement.names]
+    return [] if statement.level else [statement.module or ""]
+
+
+def _list_outermost(statement: ImportStatement) -> list[str]:
+    return [name.partition(".")[0] for name in _list_modules(statement)]
 
 
 def _find_missing_function(

@@ -3,6 +3,9 @@
 
 from stoker.artifacts import Artifact as _TfxArtifact
 from stoker.artifacts import (
+    SPAN_PROPERTY,
+    SPLIT_NAMES_PROPERTY,
+    VERSION_PROPERTY,
     Boolean,
     Bytes,
     DataView,
