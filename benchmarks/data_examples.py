@@ -15,7 +15,7 @@ import measuring
 from stoker.artifacts import Examples
 from stoker.components.example_gen import executor
 from stoker.components.example_gen.component import CsvExampleGen
-from stoker.data import csv, shards
+from stoker.data import column_file, csv, shards
 
 STAGES = {
     "cells to typed columns": (csv, "columns_of"),
@@ -25,7 +25,7 @@ STAGES = {
     "examples and columns to their splits": (shards, "_pack_by_split"),
     "compression (deflate)": (shards, "_pack_frames"),
     "writing records": (shards.ShardWriter, "write"),
-    "writing columns": (shards.ColumnWriter, "write"),
+    "writing columns": (column_file.ColumnWriter, "write"),
 }
 
 

@@ -120,7 +120,9 @@ def ours(folder: str, workers: int) -> Times:
 
 
 def ours_by_stages(folder: str) -> Times:
-    from stoker.data import shards
+    from tfx_bsl.tfxio.tensor_adapter import TensorAdapter
+
+    from stoker.data import column_file, shards
     from stoker.transform import accumulate, apply, example_batches, passes, vocabulary
     from stoker.transform import local_engine as engine
 
@@ -133,14 +135,14 @@ def ours_by_stages(folder: str) -> Times:
         "analysis: the rest of the pass": (passes, "_read_shard"),
         "both: graphs loaded": (apply.LoadedGraph, "__init__"),
         "both: columns read": (example_batches, "_slice_columns"),
-        "both: columns to tensors": (apply.TensorAdapter, "ToBatchTensors"),
+        "both: columns to tensors": (TensorAdapter, "ToBatchTensors"),
         "both: TensorFlow runs the graph": (apply.LoadedGraph, "_outputs"),
         "application: tensors to columns": (apply._ColumnsFromTensors, "__call__"),
         "application: columns to examples": (example_batches, "encode"),
         "application: checksums and framing": (shards, "_frame"),
         "application: compression (deflate)": (shards, "_pack_frames"),
         "application: writing records": (shards.ShardWriter, "write"),
-        "application: writing columns": (shards.ColumnWriter, "write"),
+        "application: writing columns": (column_file.ColumnWriter, "write"),
         "application: the rest of the pass": (engine, "_transform_shard"),
     }
     stages = measuring.Stages(named, time.process_time)
