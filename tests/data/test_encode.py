@@ -26,12 +26,17 @@ ROWS = st.lists(
 )
 
 
-def by_protobuf(names, row):
+def by_protobuf(row, kinds, nulls="empty"):
+    """A row by the names of its features, and their kinds in the same order."""
     example = Example()
-    for name, kind, values in zip(names, ("int64", "float", "bytes"), row, strict=True):
-        values_of_kind = getattr(example.features.feature[name], f"{kind}_list")
-        values_of_kind.SetInParent()
-        values_of_kind.value.extend(values or [])
+    example.features.SetInParent()
+    for (name, values), kind in zip(row.items(), kinds, strict=True):
+        if values is not None or nulls == "empty":
+            values_of_kind = getattr(example.features.feature[name], f"{kind}_list")
+            values_of_kind.SetInParent()
+            values_of_kind.value.extend(values or [])
+        elif nulls == "unset":
+            example.features.feature[name].SetInParent()
     return example.SerializeToString(deterministic=True)
 
 
@@ -42,7 +47,29 @@ def test_the_bytes_are_those_of_deterministic_protobuf(names, rows):
         for column, kind in zip(zip(*rows, strict=True), (INTS, FLOATS, BYTES), strict=True)
     ]
     batch = pa.RecordBatch.from_arrays(columns, names)
-    assert encode(batch).to_pylist() == [by_protobuf(names, row) for row in rows]
+    by_name = [dict(zip(names, row, strict=True)) for row in rows]
+    kinds = ("int64", "float", "bytes")
+    assert encode(batch).to_pylist() == [by_protobuf(row, kinds) for row in by_name]
+
+
+@given(
+    nulls=st.sampled_from(["empty", "unset", "absent"]),
+    words=st.lists(st.none() | st.lists(st.binary(max_size=300), max_size=1), min_size=1),
+)
+def test_rows_of_at_most_one_word_are_those_of_protobuf_whatever_a_null_is(nulls, words):
+    names = [f"feature {number:02}" for number in range(12)]  # more than are joined at a time
+    batch = pa.record_batch(dict.fromkeys(names, pa.array(words, BYTES)))
+    by_name = [dict.fromkeys(names, row) for row in words]
+    kinds = ["bytes"] * len(names)
+    expected = [by_protobuf(row, kinds, nulls) for row in by_name]
+    assert encode(batch, nulls).to_pylist() == expected
+
+
+def test_words_of_very_different_lengths_have_the_headers_of_their_own():
+    words = [b"", b"x" * 200_000, b"yy"]
+    batch = pa.record_batch({"word": pa.array([[word] for word in words], BYTES)})
+    found = [Example.FromString(record) for record in encode(batch).to_pylist()]
+    assert [one.features.feature["word"].bytes_list.value[0] for one in found] == words
 
 
 def test_a_name_that_begins_another_comes_after_it_as_in_protobuf():

@@ -79,7 +79,7 @@ def write_parts(
     """
 
     def make_and_pack(make: Callable[[], Block]) -> list[Packed]:
-        return list(_pack_by_split(make(), hash_buckets))
+        return _pack_by_split(make(), hash_buckets)
 
     draft = begin_draft(os.path.dirname(os.path.abspath(split_dirs[0])))
     with contextlib.ExitStack() as stack:
@@ -145,16 +145,17 @@ def move_shard(path: str, target: str) -> None:
     os.replace(path, target)
 
 
-def _pack_by_split(block: Block, hash_buckets: Sequence[int]) -> Iterator[Packed]:
+def _pack_by_split(block: Block, hash_buckets: Sequence[int]) -> list[Packed]:
+    if len(hash_buckets) == 1:
+        return [pack(block)]
     rows = views(block.records)
     frames = _frame(block.records, rows)
-    if len(hash_buckets) == 1:
-        yield _pack_frames(frames, block.columns)
-        return
     indices = split_indices(block.keys() if block.keys else rows, hash_buckets)
-    for index in range(len(hash_buckets)):
-        mask = _mask(indices == index)
-        yield _pack_frames(frames.filter(mask), block.columns and block.columns.filter(mask))
+    masks = [_mask(indices == index) for index in range(len(hash_buckets))]
+    return [
+        _pack_frames(frames.filter(mask), block.columns and block.columns.filter(mask))
+        for mask in masks
+    ]
 
 
 def split_indices(keys: Iterable[bytes | memoryview], hash_buckets: Sequence[int]) -> np.ndarray:
