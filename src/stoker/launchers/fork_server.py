@@ -38,6 +38,7 @@ from stoker.any_python.launcher_link import (
 from stoker.any_python.logs import hush_libraries
 from stoker.any_python.observing import observe_preloading
 from stoker.launchers.worker import execute
+from stoker.patches.keras import put_off_others
 from stoker.patches.mlflow import limit_digests
 from stoker.patches.tensorflow import spare_autograph
 from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
@@ -78,6 +79,7 @@ def prepare(needs: ProcessNeeds) -> None:
     gc.disable()  # a fifth of the time of these imports
     prepare_keras(needs)
     if needs.tensorflow:
+        put_off_others()
         tolerate_pop()
         provide_old_names()
         take_older_calls()

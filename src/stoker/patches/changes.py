@@ -73,14 +73,14 @@ def import_by_name(name: str) -> None:
 
 
 def find_homes(source: str) -> dict[str, str]:
-    """Where the names of such a module come from; empty if it does anything else besides."""
+    """Where each name of such a module is, as `module:name`; empty if it does anything else."""
     homes: dict[str, str] = {}
     for statement in ast.parse(source).body:
         match statement:
             case ast.ImportFrom(module=str(home), names=names, level=0):
-                if any(one.asname or one.name == "*" for one in names):
+                if names[0].name == "*":
                     return {}
-                homes |= {one.name: home for one in names}
+                homes |= {one.asname or one.name: f"{home}:{one.name}" for one in names}
             case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="__all__")]):
                 pass
             case _:
@@ -133,7 +133,8 @@ def _put_off_imports(spec: ModuleSpec) -> None:
         def find(name: str) -> Any:
             if name not in homes:
                 raise AttributeError(f"module {spec.name!r} has no attribute {name!r}")
-            found = getattr(importlib.import_module(homes[name]), name)
+            home, _, real_name = homes[name].partition(":")
+            found = getattr(importlib.import_module(home), real_name)
             setattr(module, name, found)
             return found
 

@@ -117,6 +117,12 @@ PATCHES = {
         why="progress and metrics of Estimators",
         tried="2.15",
     ),
+    "keras-imports": Patch(
+        library="keras",
+        what="keras.wrappers and keras.saving import what is used of them, when it is",
+        why="all of it imports scikit-learn and IPython, where they are installed",
+        tried="3.15",
+    ),
     "keras-fit": Patch(
         library="keras",
         what="fit gets callbacks",
@@ -222,6 +228,12 @@ PATCHES = {
         library="tensorflow-transform",
         what="functions take the arguments and have the names of 0.11 to 1.7",
         why="a preprocessing_fn of that time would end with a TypeError",
+        tried="1.21",
+    ),
+    "transform-graph": Patch(
+        library="tensorflow-transform",
+        what="a copy of what builds the graph of analyzers is imported without Apache Beam",
+        why="it only names Beam's types, and Beam is a fifth of what is imported for Transform",
         tried="1.21",
     ),
     "bsl-imports": Patch(
