@@ -14,11 +14,13 @@ USES = textwrap.dedent(
     from stoker.task import ProcessNeeds
 
     prepare(ProcessNeeds(tensorflow=True, keras=3, preload=("stoker.transform.local_engine",)))
-    put_off = {"apache_beam", "sklearn", "IPython"}
+    put_off = {"apache_beam", "sklearn", "IPython", "googleapiclient.http", "scipy.ndimage"}
     assert "stoker.transform.local_engine" in sys.modules
     assert not put_off & sys.modules.keys(), put_off & sys.modules.keys()
 
-    import keras
+    import keras, tf_keras
+    assert issubclass(tf_keras.preprocessing.image.DirectoryIterator, tf_keras.utils.Sequence)
+    assert "scipy.ndimage" in sys.modules
     assert keras.saving.custom_object_scope is keras.saving.CustomObjectScope
     assert keras.saving.KerasFileEditor.__name__ == "KerasFileEditor"
     assert keras.wrappers.SKLearnClassifier.__name__ == "SKLearnClassifier"

@@ -40,10 +40,10 @@ from stoker.any_python.observing import observe_preloading
 from stoker.launchers.worker import execute
 from stoker.patches.keras import put_off_others
 from stoker.patches.mlflow import limit_digests
-from stoker.patches.tensorflow import spare_autograph
+from stoker.patches.tensorflow import put_off_google, spare_autograph
 from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
 from stoker.patches.tensorflow_transform_older import take_older_calls
-from stoker.patches.tf_keras import alias_keras, prepare_keras
+from stoker.patches.tf_keras import alias_keras, prepare_keras, put_off_images
 from stoker.patches.tfx_bsl import put_off_beam
 from stoker.task import Outcome, ProcessNeeds, Task
 
@@ -79,6 +79,8 @@ def prepare(needs: ProcessNeeds) -> None:
     gc.disable()  # a fifth of the time of these imports
     prepare_keras(needs)
     if needs.tensorflow:
+        put_off_google()
+        put_off_images()
         put_off_others()
         tolerate_pop()
         provide_old_names()

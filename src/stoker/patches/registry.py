@@ -99,6 +99,12 @@ PATCHES = {
         why="a file that a step reads counts for the cache, and Python hears nothing of it",
         tried="2.21",
     ),
+    "tensorflow-imports": Patch(
+        library="tensorflow",
+        what="googleapiclient.discovery is imported when it is used",
+        why="TensorFlow imports it, where it is installed, for clusters of Google Compute Engine",
+        tried="2.21",
+    ),
     "tensorflow-autograph": Patch(
         library="tensorflow",
         what="AutoGraph does not rewrite tensorflow_transform, tfx_bsl and stoker.data",
@@ -155,6 +161,12 @@ PATCHES = {
         what="load_model loads what Keras 2 has saved",
         why="a notebook has another Keras than the step that trained the model",
         tried="3.15",
+    ),
+    "tf-keras-imports": Patch(
+        library="tf-keras",
+        what="keras.preprocessing.image is imported when it is used",
+        why="it imports parts of SciPy, for modules that make more images of some",
+        tried="2.21",
     ),
     "tf-keras-load": Patch(
         library="tf-keras",
