@@ -17,6 +17,8 @@ USES = textwrap.dedent(
     put_off = {"apache_beam", "sklearn", "IPython", "googleapiclient.http", "scipy.ndimage"}
     assert "stoker.transform.local_engine" in sys.modules
     assert not put_off & sys.modules.keys(), put_off & sys.modules.keys()
+    import threading
+    assert threading.active_count() == 1
 
     import keras, tf_keras
     assert issubclass(tf_keras.preprocessing.image.DirectoryIterator, tf_keras.utils.Sequence)

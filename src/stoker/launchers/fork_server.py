@@ -37,6 +37,7 @@ from stoker.any_python.launcher_link import (
 )
 from stoker.any_python.logs import hush_libraries
 from stoker.any_python.observing import observe_preloading
+from stoker.launchers.loading import load_library_beside
 from stoker.launchers.worker import execute
 from stoker.patches.keras import put_off_others
 from stoker.patches.mlflow import limit_digests
@@ -87,7 +88,8 @@ def prepare(needs: ProcessNeeds) -> None:
         take_older_calls()
         limit_digests()
         put_off_beam()
-        importlib.import_module("tensorflow")
+        with load_library_beside():
+            importlib.import_module("tensorflow")
         spare_autograph()
     if needs.keras == 2:
         alias_keras()  # before others import `keras`
