@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from stoker.patches.changes import after_import, import_as, replace
+from stoker.patches.changes import after_import, import_as, import_when_used, replace
 
 pytestmark = pytest.mark.usefixtures("import_system")
 
@@ -91,3 +91,17 @@ def test_a_name_means_another_package_and_all_that_is_in_it(library):
     assert importlib.import_module(other) is importlib.import_module(library)
     with pytest.raises(ModuleNotFoundError, match=f"{other}.nothing"):
         importlib.import_module(f"{other}.nothing")
+
+
+def test_a_module_is_executed_when_a_name_of_it_is_used(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "put_off_sample.py").write_text("import sys\nsys.put_off_runs = 1\nx = 2\n")
+    import_when_used("put_off_sample")
+    import put_off_sample
+
+    assert put_off_sample is importlib.import_module("put_off_sample")
+    assert not hasattr(sys, "put_off_runs")
+    assert put_off_sample.x == 2
+    assert vars(sys).pop("put_off_runs") == 1
+    with pytest.raises(AttributeError, match="has no attribute 'y'"):
+        _ = put_off_sample.y

@@ -31,7 +31,7 @@ USES = textwrap.dedent(
 
 def test_a_module_that_only_imports_names_says_where_they_are():
     source = '"""What it is."""\nfrom a.b import C, D\nfrom e import F\n__all__ = ["C", "D", "F"]\n'
-    assert find_homes(source) == {"C": "a.b", "D": "a.b", "F": "e"}
+    assert find_homes(source) == {"C": "a.b:C", "D": "a.b:D", "F": "e:F"}
 
 
 @pytest.mark.parametrize("more", ["import os", "from . import x", "print(1)", "def f(): pass"])
@@ -39,8 +39,12 @@ def test_one_that_does_anything_else_is_left_alone(more):
     assert find_homes(f"from a.b import C\n{more}\n") == {}
 
 
-def test_a_name_that_is_another_here_is_left_alone():
-    assert find_homes("from a import B as C\n") == {}
+def test_a_name_may_be_another_there():
+    assert find_homes("from a import B as B\nfrom a import B as C\n") == {"B": "a:B", "C": "a:B"}
+
+
+def test_all_names_of_a_module_cannot_be_known_without_importing_it():
+    assert find_homes("from a import *\n") == {}
 
 
 @pytest.mark.tf

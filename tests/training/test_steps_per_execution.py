@@ -81,7 +81,7 @@ def found(request, tmp_path_factory):
     "way",
     [
         *("arrays", "unknown_length", "data_that_runs_out", "read_on", "own_step", "recurrent"),
-        "callbacks_of_keras",
+        *("built_before", "callbacks_of_keras"),
     ],
 )
 def test_results_are_bit_equal(found, way):
@@ -92,6 +92,13 @@ def test_results_are_bit_equal(found, way):
     assert one["result"] == seven["result"] == free["result"]
     assert one["step"] == seven["step"] == free["step"]
     assert one["texts"] == seven["texts"] == free["texts"]
+
+
+@pytest.mark.tf
+@pytest.mark.slow
+def test_the_step_of_a_model_that_is_built_is_traced_once(found):
+    num_traced = {number: one["num_traced"] for number, one in found["built_before"].items()}
+    assert num_traced == {"1": 2, "7": 1, "None": 1}  # by Keras's own loop: twice
 
 
 @pytest.mark.tf

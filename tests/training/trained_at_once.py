@@ -107,6 +107,29 @@ def recurrent():
     return results(model, model.fit(batches().repeat(), steps_per_epoch=15, epochs=2))
 
 
+class Counts(layers.Layer):
+    """Counts how often a model is traced."""
+
+    calls = 0
+
+    def call(self, inputs):
+        Counts.calls += 1
+        return inputs
+
+
+def built_before():
+    dense = [layers.Dense(size, name=f"dense_of_{size}") for size in (2, 1)]
+    model = keras.Sequential([keras.Input((4,)), Counts(), *dense], name="model")
+    adam = keras.optimizers.Adam(0.1, name="adam")
+    model.compile(adam, "mse", metrics=[keras.metrics.MeanSquaredError()])
+    Counts.calls = 0
+    history = model.fit(batches().repeat(), steps_per_epoch=15, epochs=2)
+    slots = model.optimizer.variables
+    slots = slots() if callable(slots) else slots
+    named = [[getattr(one, "path", one.name), one.numpy().tolist()] for one in slots]
+    return results(model, history, named)
+
+
 def callbacks_of_keras():
     folder = str(FOLDER / "board")
     kept = keras.callbacks.ModelCheckpoint(f"{folder}/best.weights.h5", save_weights_only=True)
@@ -167,7 +190,7 @@ def bad_loss():
 
 
 WAYS = (arrays, unknown_length, data_that_runs_out, read_on, own_step, recurrent)
-WAYS += (callbacks_of_keras, own_callback, noise_of_tensorflow, run_eagerly)
+WAYS += (built_before, callbacks_of_keras, own_callback, noise_of_tensorflow, run_eagerly)
 WAYS += (chosen_by_the_module, bad_loss)
 
 
@@ -185,6 +208,7 @@ def attempt(way, steps_per_execution):
         "step": last["step"],
         "steps_per_call": last["steps_per_call"],
         "why_single": last["why_single"],
+        "num_traced": Counts.calls,
         "texts": [one["text"] for one in reports if "text" in one],
     }
 

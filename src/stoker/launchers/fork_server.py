@@ -37,12 +37,14 @@ from stoker.any_python.launcher_link import (
 )
 from stoker.any_python.logs import hush_libraries
 from stoker.any_python.observing import observe_preloading
+from stoker.launchers.loading import load_library_beside
 from stoker.launchers.worker import execute
+from stoker.patches.keras import put_off_others
 from stoker.patches.mlflow import limit_digests
-from stoker.patches.tensorflow import spare_autograph
+from stoker.patches.tensorflow import put_off_google, spare_autograph
 from stoker.patches.tensorflow_transform import provide_old_names, tolerate_pop
 from stoker.patches.tensorflow_transform_older import take_older_calls
-from stoker.patches.tf_keras import alias_keras, prepare_keras
+from stoker.patches.tf_keras import alias_keras, prepare_keras, put_off_images
 from stoker.patches.tfx_bsl import put_off_beam
 from stoker.task import Outcome, ProcessNeeds, Task
 
@@ -78,12 +80,16 @@ def prepare(needs: ProcessNeeds) -> None:
     gc.disable()  # a fifth of the time of these imports
     prepare_keras(needs)
     if needs.tensorflow:
+        put_off_google()
+        put_off_images()
+        put_off_others()
         tolerate_pop()
         provide_old_names()
         take_older_calls()
         limit_digests()
         put_off_beam()
-        importlib.import_module("tensorflow")
+        with load_library_beside():
+            importlib.import_module("tensorflow")
         spare_autograph()
     if needs.keras == 2:
         alias_keras()  # before others import `keras`

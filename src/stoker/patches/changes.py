@@ -7,6 +7,7 @@
     after_import("tensorflow_transform", change)    change(module), now or once it is imported
     import_as("keras", ["tf_keras"])                `import keras.x` gives tf_keras.x itself
     import_by_name("tfx_bsl.public.tfxio")          its names are imported when they are used
+    import_when_used("googleapiclient.discovery")   it is executed when a name of it is used
 
 Whoever changes a third party does it in this package, and has a line in registry.py.
 """
@@ -16,6 +17,7 @@ import contextlib
 import importlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -72,15 +74,21 @@ def import_by_name(name: str) -> None:
     _install_finder()
 
 
+def import_when_used(name: str) -> None:
+    """Let a module, which must not be a package, be executed when a name of it is asked for."""
+    _finder.when_used.add(name)
+    _install_finder()
+
+
 def find_homes(source: str) -> dict[str, str]:
-    """Where the names of such a module come from; empty if it does anything else besides."""
+    """Where each name of such a module is, as `module:name`; empty if it does anything else."""
     homes: dict[str, str] = {}
     for statement in ast.parse(source).body:
         match statement:
             case ast.ImportFrom(module=str(home), names=names, level=0):
-                if any(one.asname or one.name == "*" for one in names):
+                if names[0].name == "*":
                     return {}
-                homes |= {one.name: home for one in names}
+                homes |= {one.asname or one.name: f"{home}:{one.name}" for one in names}
             case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="__all__")]):
                 pass
             case _:
@@ -96,6 +104,7 @@ class _Finder(MetaPathFinder):
         self.real_names: dict[str, Sequence[str]] = {}
         self.moved: dict[str, Mapping[str, str]] = {}
         self.by_name: set[str] = set()
+        self.when_used: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -105,12 +114,14 @@ class _Finder(MetaPathFinder):
             below = self.moved[top].get(below, below)
             reals = (f"{real_name}.{below}".rstrip(".") for real_name in self.real_names[top])
             return next(filter(None, (_find_alias(fullname, real) for real in reals)), None)
-        if fullname not in self.changes and fullname not in self.by_name:
+        if not any(fullname in names for names in (self.changes, self.by_name, self.when_used)):
             return None
         others = (one.find_spec for one in sys.meta_path if one is not self)
         spec = next(filter(None, (find(fullname, path, target) for find in others)), None)
         if spec and fullname in self.by_name:
             _put_off_imports(spec)
+        elif spec and fullname in self.when_used:
+            _put_off(spec)
         elif spec and spec.loader:
             execute = spec.loader.exec_module
 
@@ -133,13 +144,32 @@ def _put_off_imports(spec: ModuleSpec) -> None:
         def find(name: str) -> Any:
             if name not in homes:
                 raise AttributeError(f"module {spec.name!r} has no attribute {name!r}")
-            found = getattr(importlib.import_module(homes[name]), name)
+            home, _, real_name = homes[name].partition(":")
+            found = getattr(importlib.import_module(home), real_name)
             setattr(module, name, found)
             return found
 
         vars(module).update(__getattr__=find, __all__=sorted(homes), __dir__=lambda: sorted(homes))
 
     replace(spec.loader, "exec_module", execute)
+
+
+def _put_off(spec: ModuleSpec) -> None:
+    assert spec.loader, spec.name
+    execute = spec.loader.exec_module
+    lock = threading.RLock()
+
+    def execute_later(module: ModuleType) -> None:
+        def find(name: str) -> Any:
+            with lock:
+                if vars(module).get("__getattr__") is find:
+                    del vars(module)["__getattr__"]
+                    execute(module)
+            return getattr(module, name)
+
+        vars(module)["__getattr__"] = find
+
+    replace(spec.loader, "exec_module", execute_later)
 
 
 def _find_alias(name: str, real_name: str) -> ModuleSpec | None:

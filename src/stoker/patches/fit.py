@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the patches of Keras 2 and of Keras 3 share: the callbacks of a `fit`, and its loop.
+"""What the patches of Keras 2 and of Keras 3 share: the callbacks, optimizer and loop of a `fit`.
 
 Neither Keras has an argument to begin in the middle of an epoch; `initial_epoch` is for whole ones.
 Each makes one object that counts the steps of an epoch and opens the data. It is caught when `fit`
@@ -27,6 +27,31 @@ def add_callbacks(
         return given
     users = given if isinstance(given, list | tuple) else [given]
     return [*first, *(one for one in users if one is not None), *last]
+
+
+@contextlib.contextmanager
+def build_at_once(optimizer: Any) -> Iterator[None]:
+    """Let an optimizer of Keras make its variables outside of the graph that is traced inside.
+
+    If a trace has made variables, TensorFlow initializes them and traces the function once more.
+    """
+    kind = type(optimizer)
+    if kind.__module__.partition(".")[0] not in ("keras", "tf_keras") or not hasattr(kind, "build"):
+        yield
+        return
+    import tensorflow as tf
+
+    build = optimizer.build
+
+    def make_at_once(make: Callable[..., Any], **given: Any) -> Any:
+        return make(**{**given, "experimental_enable_variable_lifting": False})
+
+    def build_outside(variables: Any) -> Any:
+        with tf.init_scope(), tf.variable_creator_scope(make_at_once):
+            return build(variables)
+
+    with replace(optimizer, "build", build_outside):
+        yield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

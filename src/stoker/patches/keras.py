@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from stoker.errors import StokerError
-from stoker.patches.changes import replace
+from stoker.patches.changes import import_by_name, replace
 from stoker.patches.fit import FitLoop, Start, add_callbacks, catch_loop
 from stoker.patches.registry import PATCHES
 
@@ -24,6 +24,18 @@ _TRAINER = "keras.src.backend.tensorflow.trainer"
 
 _synced: "weakref.WeakSet[Any]" = weakref.WeakSet()
 """The models that `fit` has brought together; a second time would wait for processes in vain."""
+
+
+def put_off_others() -> None:
+    """Let `import keras` do without scikit-learn and IPython, until what needs them is used.
+
+    Together they are a quarter of what a fork server would import; few modules wrap their models
+    for scikit-learn, or look into a saved file.
+    """
+    PATCHES["keras-imports"].check_version()
+    for name in ("wrappers", "saving"):
+        import_by_name(f"keras.{name}")
+        import_by_name(f"keras._tf_keras.keras.{name}")
 
 
 def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:

@@ -99,6 +99,12 @@ PATCHES = {
         why="a file that a step reads counts for the cache, and Python hears nothing of it",
         tried="2.21",
     ),
+    "tensorflow-imports": Patch(
+        library="tensorflow",
+        what="googleapiclient.discovery is imported when it is used",
+        why="TensorFlow imports it, where it is installed, for clusters of Google Compute Engine",
+        tried="2.21",
+    ),
     "tensorflow-autograph": Patch(
         library="tensorflow",
         what="AutoGraph does not rewrite tensorflow_transform, tfx_bsl and stoker.data",
@@ -116,6 +122,12 @@ PATCHES = {
         what="train gets a hook, and evaluate is read",
         why="progress and metrics of Estimators",
         tried="2.15",
+    ),
+    "keras-imports": Patch(
+        library="keras",
+        what="keras.wrappers and keras.saving import what is used of them, when it is",
+        why="all of it imports scikit-learn and IPython, where they are installed",
+        tried="3.15",
     ),
     "keras-fit": Patch(
         library="keras",
@@ -149,6 +161,12 @@ PATCHES = {
         what="load_model loads what Keras 2 has saved",
         why="a notebook has another Keras than the step that trained the model",
         tried="3.15",
+    ),
+    "tf-keras-imports": Patch(
+        library="tf-keras",
+        what="keras.preprocessing.image is imported when it is used",
+        why="it imports parts of SciPy, for modules that make more images of some",
+        tried="2.21",
     ),
     "tf-keras-load": Patch(
         library="tf-keras",
@@ -222,6 +240,12 @@ PATCHES = {
         library="tensorflow-transform",
         what="functions take the arguments and have the names of 0.11 to 1.7",
         why="a preprocessing_fn of that time would end with a TypeError",
+        tried="1.21",
+    ),
+    "transform-graph": Patch(
+        library="tensorflow-transform",
+        what="a copy of what builds the graph of analyzers is imported without Apache Beam",
+        why="it only names Beam's types, and Beam is a fifth of what is imported for Transform",
         tried="1.21",
     ),
     "bsl-imports": Patch(

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from stoker.any_python import tensorflow_files
-from stoker.patches.changes import after_import, replace
+from stoker.patches.changes import after_import, import_when_used, replace
 from stoker.patches.registry import PATCHES
 
 _CALLED_AS_THEY_ARE = (
@@ -25,6 +25,12 @@ def tell_file_reads(_: ModuleType) -> None:
     """Let TensorFlow, which has just been imported, tell which files it is asked to read."""
     PATCHES["tensorflow-files"].check_version()
     tensorflow_files.tell_file_reads()
+
+
+def put_off_google() -> None:
+    """Let `import tensorflow` do without the client by which it asks Google for a cluster."""
+    PATCHES["tensorflow-imports"].check_version()
+    import_when_used("googleapiclient.discovery")
 
 
 def spare_autograph() -> None:

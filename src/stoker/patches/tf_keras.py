@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from stoker.patches.changes import import_as, replace
+from stoker.patches.changes import import_as, import_by_name, import_when_used, replace
 from stoker.patches.fit import FitLoop, Start, catch_loop
 from stoker.patches.registry import PATCHES
 from stoker.patches.tf_keras_older import MOVED, provide_older_keras
@@ -31,6 +31,14 @@ def prepare_keras(needs: ProcessNeeds) -> None:
             "process. Run the step in a process of its own, with the `processes` launcher."
         )
     os.environ[KERAS_VARIABLE] = "1" if needs.keras == 2 else "0"
+
+
+def put_off_images() -> None:
+    """Let `import tf_keras` do without what makes more images of some, which needs SciPy."""
+    PATCHES["tf-keras-imports"].check_version()
+    import_when_used("tf_keras.src.preprocessing.image")
+    for api in ("tf_keras", "tf_keras.api._v1.keras", "tf_keras.api._v2.keras"):
+        import_by_name(f"{api}.preprocessing.image")
 
 
 def alias_keras() -> None:

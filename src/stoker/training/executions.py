@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from stoker.patches.fit import build_at_once
 from stoker.training.resume.train_function import find_own_state
 
 _LOOP, _STANDS_IN = "_stoker_loop", "_stoker_stands_in"
@@ -102,7 +103,7 @@ class Executions:
     def _do_several(self, loop: "_Loop", iterator: Any) -> None:
         """Do as many steps as is right now; at the end of the data there is none."""
         is_first = not loop.is_ready
-        if is_first and not loop.prepare(iterator):
+        if is_first and not self._prepare(loop, iterator):
             self.why_single = loop.why_not
             return
         wanted = 1 if self._only_one else self._most()
@@ -114,6 +115,10 @@ class Executions:
         self.kept.extend(told)
         if self._num_left is not None:
             self._num_left -= len(told)
+
+    def _prepare(self, loop: "_Loop", iterator: Any) -> bool:
+        with build_at_once(self._model.optimizer):
+            return loop.prepare(iterator)
 
     def _most(self) -> int:
         num_steps = self.pace.num_steps

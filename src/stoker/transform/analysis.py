@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 from tensorflow_transform import analyzer_nodes, graph_tools, impl_helper, nodes, tf_utils
-from tensorflow_transform.beam import beam_nodes
-from tensorflow_transform.beam.analyzer_cache import DatasetCache, DatasetKey
 from tensorflow_transform.saved import saved_transform_io
 
 from stoker.dsl.pool import Pool
@@ -35,8 +33,11 @@ from stoker.transform.accumulate import (
 )
 from stoker.transform.analyzer_cache import decode, read_cached_records
 from stoker.transform.internals import (
+    DatasetCache,
+    DatasetKey,
     Ordering,
     TensorBinding,
+    beam_nodes,
     bind_tensors_of_tensorflow_1,
     joined_boundaries,
     tensors_by_name,
@@ -165,7 +166,7 @@ class Analysis(nodes.Visitor):  # type: ignore[misc]
             self._traced.specs,
             self._traced.tmp_dir,
             self._fingerprint,
-            tensors_by_name(None, *known),
+            tensors_by_name(*known),
             {} if final else {name: tensor.name for name, tensor in outputs.items()},
             None,
         )
@@ -188,8 +189,7 @@ class Analysis(nodes.Visitor):  # type: ignore[misc]
             initializers[:] = all_initializers
         if not bindings:
             return path
-        bound: str = bind_tensors_of_tensorflow_1(path, self._traced.tmp_dir, *bindings)
-        return bound
+        return bind_tensors_of_tensorflow_1(path, self._traced.tmp_dir, *bindings)
 
     def _new_dir(self) -> str:
         return os.path.join(self._traced.tmp_dir, uuid.uuid4().hex)

@@ -15,12 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from tensorflow_transform import analyzer_nodes
-from tensorflow_transform.beam.analyzer_cache import DatasetCache, DatasetKey
 from tfx_bsl.sketches import QuantilesSketch
 
 from stoker.data.tfrecord import read_records, write_records
 from stoker.errors import BadData
-from stoker.transform.internals import PerKeyCoder, SketchCoder, per_key_parts
+from stoker.transform.internals import (
+    DatasetCache,
+    DatasetKey,
+    PerKeyCoder,
+    SketchCoder,
+    per_key_parts,
+)
 
 _MANIFEST = "MANIFEST"
 _FILE = "{}-00000-of-00001.gz"

@@ -19,7 +19,7 @@ from tfx_bsl.coders import example_coder
 from tfx_bsl.tfxio import tensor_representation_util as representations
 from tfx_bsl.tfxio.tensor_adapter import TensorAdapter, TensorAdapterConfig
 
-from stoker.transform.internals import GraphOfTensorFlow1, inputs_of
+from stoker.transform.internals import inputs_of, load_graph_of_tensorflow_1
 
 
 def tensor_adapter(schema: schema_pb2.Schema, names: Set[str] | None = None) -> TensorAdapter:
@@ -39,7 +39,7 @@ class LoadedGraph:
         self._columns = _columns(schema)
         self._is_of_tensorflow_1 = _is_of_tensorflow_1(saved_model_dir)
         if self._is_of_tensorflow_1:
-            self._state = GraphOfTensorFlow1(saved_model_dir, [], [], None)
+            self._state = load_graph_of_tensorflow_1(saved_model_dir)
             needed = frozenset(self._state.inputs_tensor_keys)
         else:
             self._loader = SavedModelLoader(saved_model_dir)

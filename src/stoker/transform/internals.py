@@ -5,43 +5,99 @@ They are those of 1.21, to which the dependency is pinned. Each has the name by 
 knows it; when the pin moves, this is the file to check first.
 """
 
+import importlib
+import os
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import tensorflow as tf
-from tensorflow_transform import analyzer_nodes, graph_tools
+from tensorflow_transform import analyzer_nodes, graph_tools, impl_helper
 from tensorflow_transform.analyzers import _QuantilesSketchCacheCoder, _VocabOrderingType
-from tensorflow_transform.beam import analyzer_impls, impl
 from tensorflow_transform.saved.saved_transform_io_v2 import SavedModelLoader
+from tensorflow_transform.tf_metadata import metadata_io
+from tensorflow_transform.tf_metadata.dataset_metadata import DatasetMetadata
+
+from stoker.patches.tensorflow_transform_graph import import_graph_builder
+
+_graph = import_graph_builder()
+
+build_graph = _graph.analysis_graph_builder.build
+"""(graph, inputs, outputs, dataset keys, caches): the last node, and those of the caches."""
+
+beam_nodes: Any = _graph.beam_nodes
+"""The nodes that the builder adds to those of the analyzers."""
+
+DatasetKey: Any = _graph.analyzer_cache.DatasetKey
+"""(key): a dataset that is analyzed."""
+
+DatasetCache: Any = _graph.analyzer_cache.DatasetCache
+"""(entries, metadata): what is known of a dataset."""
 
 Ordering = _VocabOrderingType
 """What a vocabulary is ordered by."""
 
-TensorBinding = impl._TensorBinding
-"""The value of an analyzer, and the tensor that it replaces."""
 
-tensors_by_name = impl._get_tensor_replacement_map
-"""(None, *bindings): the constants that replace tensors, by the names of those."""
+@dataclass(frozen=True)
+class TensorBinding:
+    """The value of an analyzer, and the tensor that it replaces."""
 
-bind_tensors_of_tensorflow_1 = impl._replace_tensors_with_constant_values
-"""(saved_model_dir, temp_dir, *bindings): where a copy of the SavedModel is, its tensors bound."""
+    value: Any
+    tensor_name: str
+    dtype_enum: int
+    is_asset_filepath: bool
 
-GraphOfTensorFlow1 = impl._RunMetaGraphDoFn._GraphStateCompatV1
-"""(saved_model_dir, names of inputs, outputs to leave out, config): a callable on raw tensors."""
 
-means_per_token = analyzer_impls._flatten_to_key_and_means_accumulator_list
+def tensors_by_name(*bindings: TensorBinding) -> dict[str, tf.Tensor]:
+    """The constants that replace tensors, by the names of those."""
+    return {
+        one.tensor_name: tf.constant(one.value, tf.dtypes.as_dtype(one.dtype_enum))
+        for one in bindings
+    }
+
+
+def transformed_metadata(saved_model_dir: str, *, compat_v1: bool) -> DatasetMetadata:
+    """The metadata of what a graph without analyzers puts out."""
+    if compat_v1:
+        return _import("impl")._infer_metadata_from_saved_model(saved_model_dir, True)
+    return metadata_io.read_metadata(os.path.join(saved_model_dir, impl_helper.METADATA_DIR_NAME))
+
+
+def _import(name: str) -> Any:
+    """A module that imports Apache Beam: for graphs of TensorFlow 1, and for a few analyzers."""
+    return importlib.import_module(f"tensorflow_transform.beam.{name}")
+
+
+def bind_tensors_of_tensorflow_1(
+    saved_model_dir: str, tmp_dir: str, *bindings: TensorBinding
+) -> str:
+    """Where a copy of the SavedModel is, its tensors bound."""
+    impl = _import("impl")
+    theirs = [impl._TensorBinding(*astuple(one)) for one in bindings]
+    path: str = impl._replace_tensors_with_constant_values(saved_model_dir, tmp_dir, *theirs)
+    return path
+
+
+def load_graph_of_tensorflow_1(saved_model_dir: str) -> Any:
+    """A callable on raw tensors."""
+    return _import("impl")._RunMetaGraphDoFn._GraphStateCompatV1(saved_model_dir, [], [], None)
+
+
+def _call_analyzer(name: str) -> Callable[..., Any]:
+    return lambda *args: getattr(_import("analyzer_impls"), name)(*args)
+
+
+means_per_token = _call_analyzer("_flatten_to_key_and_means_accumulator_list")
 """A batch's tokens, each with an accumulator of its label's means."""
 
-mutual_information = analyzer_impls._calculate_mutual_information_for_feature_value
+mutual_information = _call_analyzer("_calculate_mutual_information_for_feature_value")
 """((token, accumulator), accumulator of all, …): (token, (information, expected, frequency))."""
 
-joined_boundaries = analyzer_impls._join_boundary_rows
+joined_boundaries = _call_analyzer("_join_boundary_rows")
 """A row of boundaries per key: (boundaries, scale, shift, number of buckets) for all keys."""
 
-count_and_token = analyzer_impls._count_and_token_to_bytes
+count_and_token = _call_analyzer("_count_and_token_to_bytes")
 """A line of a vocabulary with frequencies."""
-
-transformed_metadata = impl._infer_metadata_from_saved_model
-"""(saved_model_dir, compat_v1): the metadata of what a graph without analyzers puts out."""
 
 SketchCoder = _QuantilesSketchCacheCoder
 """What encodes the sketches of quantiles, by pickling them."""

@@ -21,15 +21,13 @@ from typing import TypeVar
 import pyarrow as pa
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tensorflow_transform import TFTransformOutput, annotators, impl_helper, nodes
-from tensorflow_transform.beam import analysis_graph_builder
-from tensorflow_transform.beam.analyzer_cache import DatasetKey
 from tensorflow_transform.tf_metadata import dataset_metadata, metadata_io
 
 from stoker.dsl.pool import LocalPool, Pool
 from stoker.transform.analysis import Analysis
 from stoker.transform.analyzer_cache import find_cache, write_cache
 from stoker.transform.apply import apply_graph, calls_python
-from stoker.transform.internals import transformed_metadata
+from stoker.transform.internals import DatasetKey, build_graph, transformed_metadata
 from stoker.transform.passes import Dataset, Read
 from stoker.transform.tracing import Traced
 
@@ -58,7 +56,7 @@ def analyze(
     asset_map = annotators.get_asset_annotations(traced.graph)
     annotators.clear_asset_annotations(traced.graph)
     caching = cache_in is not None or cache_out is not None
-    last, cache_nodes, _ = analysis_graph_builder.build(
+    last, cache_nodes, _ = build_graph(
         traced.graph, traced.inputs, traced.outputs, keys, caches if caching else None
     )
     analysis = Analysis(traced, datasets, pool, caches)
@@ -108,7 +106,7 @@ def _publish(
     graph_dir = os.path.join(transform_graph_dir, TFTransformOutput.TRANSFORM_FN_DIR)
     metadata_dir = os.path.join(transform_graph_dir, TFTransformOutput.TRANSFORMED_METADATA_DIR)
     raw_dir = os.path.join(transform_graph_dir, TFTransformOutput.RAW_METADATA_DIR)
-    metadata = transformed_metadata(saved_model_dir, traced.compat_v1)
+    metadata = transformed_metadata(saved_model_dir, compat_v1=traced.compat_v1)
     shutil.copytree(
         saved_model_dir,
         graph_dir,

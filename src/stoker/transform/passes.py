@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from tensorflow_metadata.proto.v0 import schema_pb2
-from tensorflow_transform.beam.analyzer_cache import DatasetKey
 
 from stoker.dsl.pool import LocalPool, Pool
 from stoker.transform.accumulate import Accumulation
 from stoker.transform.apply import calls_python, load_graph
+from stoker.transform.internals import DatasetKey
 
 Elements = list[Any]
 
