@@ -337,9 +337,14 @@ class _Sparse:
                 )
             )
         )
-        every = tf.where(tf.ones_like(shapes, tf.bool))
-        wanted = _encode(tf.SparseTensor(every, tf.reshape(shapes, [-1]), [num_batches, 2]))
-        return tf.stack([encoded[:, 0], encoded[:, 1], wanted[:, 1]], axis=1)
+
+        def set_shapes() -> Any:
+            every = tf.where(tf.ones_like(shapes, tf.bool))
+            wanted = _encode(tf.SparseTensor(every, tf.reshape(shapes, [-1]), [num_batches, 2]))
+            return tf.stack([encoded[:, 0], encoded[:, 1], wanted[:, 1]], axis=1)
+
+        # All are as wide as the widest, and most often that is right.
+        return tf.cond(tf.reduce_all(shapes == shapes[0]), lambda: encoded, set_shapes)
 
 
 def _encode(sparse: Any) -> Any:
