@@ -155,6 +155,20 @@ def test_a_loop_in_python_and_one_in_a_graph_see_what_any_other_dataset_gives(
     assert static_shapes(ours) == static_shapes(as_any_other)
 
 
+def test_a_loop_in_python_reads_sparse_features_of_unknown_size(tmp_path):
+    schema = schema_pb2.Schema()
+    pair = schema.sparse_feature.add(name="pair")
+    pair.index_feature.add(name="at")
+    pair.value_feature.name = "value"
+    for name in ("at", "value"):
+        schema.feature.add(name=name, type=schema_pb2.INT)
+    cells = pa.array([[0], [], [3, 5]], pa.large_list(pa.int64()))
+    ours = dataset(write(tmp_path, pa.record_batch({"at": cells, "value": cells})), schema)
+    as_any_other = ours.map(lambda one: one)
+    assert contents(ours) == contents(as_any_other) != []
+    assert static_shapes(ours) == static_shapes(as_any_other)
+
+
 @pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(data(), st.integers(1, 5), st.integers(1, 3), st.booleans())

@@ -97,7 +97,8 @@ def _make_ragged(spec: tf.RaggedTensorSpec, parts: Iterator[tf.Tensor]) -> tf.Ra
 
 @functools.lru_cache(maxsize=1 << 12)
 def _shape(*sizes: int) -> tf.TensorShape:
-    return tf.TensorShape(sizes)
+    # A SparseFeature of which the schema does not say how large an index may be has the size -1.
+    return tf.TensorShape([None if size < 0 else size for size in sizes])
 
 
 _MAKE: dict[type, Callable[[Any, Iterator[tf.Tensor]], Any]] = {
