@@ -49,7 +49,7 @@ class InteractiveContext:
             pipeline_name: What its runs are called in the store; "interactive" by default.
             pipeline_root: Where the outputs go; a new temporary folder by default.
             metadata_connection_config: The store of runs and artifacts. By default SQLite, in the
-                file metadata.db of the root.
+                file metadata.sqlite of the root.
             beam_pipeline_args: Flags of Apache Beam, for components that have none of their own.
         """
         self.pipeline_name = pipeline_name or "interactive"
