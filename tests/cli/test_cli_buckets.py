@@ -99,4 +99,4 @@ def test_an_artifact_is_copied_to_a_bucket_and_to_a_folder(stoker, files, here):
     assert (here / "folder" / "note.txt").read_text() == "hello"
 
     again = stoker("copy", note.id, "memory://b/copied", "--store", "m.db")
-    assert (again.code, "Name a place where nothing is" in again.err) == (2, True)
+    assert (again.code, "Name an empty place" in again.err) == (2, True)

@@ -66,7 +66,7 @@ def test_a_context_is_written_over_and_another_folder_is_not(write_context, fold
     assert "has 3 files" in write_context().out
     refused = write_context("--out=app")
     assert refused.code == 2
-    assert "is no context" in refused.err
+    assert "holds something else" in refused.err
     assert (folder / "app/pipeline.py").exists()
 
 
