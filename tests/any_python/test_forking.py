@@ -195,3 +195,65 @@ def test_children_do_not_outlive_a_fork_server_that_is_killed(tmp_path):
         with pytest.raises(ProcessDied):
             server.wait()
         until(lambda: all(map(is_gone, pids)))
+
+
+FORKS = """
+import os, signal, sys, time
+from stoker.any_python.forking import raise_on_sigterm
+
+def end(pid):
+    os.kill(pid, signal.SIGTERM)
+    for _ in range(1000):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.WTERMSIG(status)
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return "never"
+
+with raise_on_sigterm():
+    ends = set()
+    for number in range(300):
+        pid = os.fork()
+        if pid == 0:
+            while True:
+                time.sleep(60)
+        time.sleep(number % 30 * 1e-5)
+        ends.add(end(pid))
+        if "never" in ends:
+            break
+print(ends)
+"""
+
+
+def test_a_fork_that_is_ended_as_soon_as_it_is_there_ends(run_python):
+    assert run_python(FORKS) == f"{{{signal.SIGTERM.value}}}\n"
+
+
+STOPPED = """
+import os, signal, threading, time
+from stoker.any_python.forking import raise_on_sigterm
+
+def fork_until_told():
+    start = time.monotonic()
+    while time.monotonic() < start + 10:
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+num_heard = 0
+for number in range(100):
+    with raise_on_sigterm():
+        threading.Timer(0.01 + number * 1e-5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        try:
+            fork_until_told()
+        except KeyboardInterrupt:
+            num_heard += 1
+print(num_heard)
+"""
+
+
+def test_who_is_told_to_stop_while_it_forks_stops(run_python):
+    assert run_python(STOPPED) == "100\n"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _LOOK_SECONDS = 1.0
+_AFTER_FORK_SECONDS = 0.05
 
 Work = Callable[..., None]
 """What a child does. Its first argument is its end of the pipe."""
@@ -254,6 +255,11 @@ class _State:
     wanted = False
     num_deferring = 0
     saved_step: int | None = None
+    is_forking = False
+
+
+_held = threading.local()
+"""The signals that a thread held back before it forked, as `mask`."""
 
 
 def is_stop_wanted() -> bool:
@@ -315,15 +321,29 @@ def _leave_forks_alone() -> None:
     """Let processes that user code forks hear signals as usual.
 
     `multiprocessing.Pool` ends its processes by SIGTERM. One that is about to wait for a lock would
-    note the signal, and then wait for ever.
+    note the signal, and then wait for ever. Python itself drops what a fork hears before it is
+    ready: until then, signals are held.
     """
-    os.register_at_fork(after_in_child=_forget_handlers)
+    os.register_at_fork(
+        before=_hold_signals, after_in_parent=_release_signals, after_in_child=_forget_handlers
+    )
+
+
+def _hold_signals() -> None:
+    _State.is_forking = True
+    _held.mask = signal.pthread_sigmask(signal.SIG_BLOCK, _USUAL)
+
+
+def _release_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _held.mask)
+    _State.is_forking = False
 
 
 def _forget_handlers() -> None:
     for number, usual in _USUAL.items():
         if signal.getsignal(number) is _on_signal:
             signal.signal(number, usual)
+    _release_signals()
 
 
 def _is_main_thread() -> bool:
@@ -331,6 +351,9 @@ def _is_main_thread() -> bool:
 
 
 def _on_signal(number: int, _: FrameType | None) -> None:
+    if _State.is_forking:  # what is raised around a fork reaches nobody: say it again
+        threading.Timer(_AFTER_FORK_SECONDS, os.kill, (os.getpid(), number)).start()
+        return
     again, _State.wanted = _State.wanted, True
     if again and number == signal.SIGTERM:
         return  # it is said until it is heard
