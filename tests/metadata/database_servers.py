@@ -59,6 +59,14 @@ def find_port() -> int:
         return int(taken.getsockname()[1])
 
 
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 @dataclass
 class DatabaseServer:
     """One server; it ends with the process that started it."""
@@ -159,25 +167,26 @@ class DatabaseServer:
     def kill(self) -> None:
         """What no server expects."""
         assert self.process
+        backends = self._list_children()
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         # The backends of PostgreSQL end by themselves a moment later; until then none can start.
         deadline = time.monotonic() + 20
-        while self._is_left() and time.monotonic() < deadline:
+        while any(map(_is_there, backends)) and time.monotonic() < deadline:
             time.sleep(0.05)
 
     def send_signal(self, number: int) -> None:
         """Signal it and its children: SIGSTOP lets it hang with all sockets open."""
         assert self.process
-        pid = str(self.process.pid)
-        found = subprocess.run(["pgrep", "-P", pid], stdout=subprocess.PIPE, text=True)
-        for one in [pid, *found.stdout.split()]:
+        for pid in (self.process.pid, *self._list_children()):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(int(one), number)
+                os.kill(pid, number)
 
-    def _is_left(self) -> bool:
-        found = subprocess.run(["pgrep", "-f", self.folder], stdout=subprocess.PIPE, text=True)
-        return bool(found.stdout.strip())
+    def _list_children(self) -> list[int]:
+        assert self.process
+        command = ["pgrep", "-P", str(self.process.pid)]
+        found = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        return [int(pid) for pid in found.stdout.split()]
 
     def stop(self) -> None:
         """End it, and remove its files."""
