@@ -89,7 +89,7 @@ def each(array: pa.LargeBinaryArray) -> list[bytes]:
 
 
 def views(array: pa.LargeBinaryArray) -> list[memoryview]:
-    """The same as `each`, without a copy."""
+    """The values, one by one, as parts of the whole: nothing is copied."""
     ends = offsets_of(array)
     whole = contents(array)
     return [whole[begin:end] for begin, end in itertools.pairwise((ends - ends[0]).tolist())]
@@ -186,9 +186,9 @@ def headers_of(sizes: np.ndarray, header: Callable[[int], bytes]) -> _Part:
 
 
 def join(*parts: _Part) -> pa.LargeBinaryArray:
-    """Each row's parts, one after another: eight at a time, since Arrow reads from all at once.
+    """Each row's parts, one after another: eight at a time.
 
-    With many more, the processor's cache forgets the one while it reads the others.
+    Arrow reads from all parts in turn, and was seen to take twice as long for 37 of them at once.
     """
     joinable = [_scalar(part) if isinstance(part, bytes) else part for part in parts]
     while len(joinable) > 1:

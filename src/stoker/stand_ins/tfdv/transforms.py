@@ -113,7 +113,7 @@ class _Write(beam.PTransform):  # type: ignore[misc]
 
     @staticmethod
     def write(stats: Statistics, path: str) -> None:
-        raise NotImplementedError
+        raise NotImplementedError("Each kind of file has its own.")
 
 
 class WriteStatisticsToTFRecord(_Write):
