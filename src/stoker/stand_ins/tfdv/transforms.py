@@ -5,6 +5,7 @@ All batches go to one worker, which counts them as they come: the counting is fa
 are those of `generate_statistics_from_…`.
 """
 
+import abc
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +113,9 @@ class _Write(beam.PTransform):  # type: ignore[misc]
         return stats | "Write" >> beam.Map(self.write, path=self._path)
 
     @staticmethod
+    @abc.abstractmethod
     def write(stats: Statistics, path: str) -> None:
-        raise NotImplementedError("Each kind of file has its own.")
+        """Write the file, which is of another kind in each class below."""
 
 
 class WriteStatisticsToTFRecord(_Write):
