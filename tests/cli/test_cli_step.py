@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -295,8 +296,10 @@ class TestProcesses:
         wait_for_mark("slow")
         second = start("slow", "--", "-1")
         assert "waiting for it" in second.stderr.readline()
+        second.send_signal(signal.SIGSTOP)  # it finds the other one failed as soon as it waits
         (here / "go").touch()
         assert end(first)[0] == 1
+        second.send_signal(signal.SIGCONT)
         code, err = end(second)
         assert code == 1
         assert "slow failed in another process:" in err

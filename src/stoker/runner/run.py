@@ -232,23 +232,24 @@ def _hold_name(
         with hold_run_lock(root) as run_id, store.hold_run(run_id):
             yield _HeldName(run_id=run_id, scratch=run_id)
         return
-    node_id, ended = alone.id, list[int]()
+    node_id, waits = alone.id, list[bool]()
+    known = store.executions(pipeline_name=pipeline_name, run_id=joins, node_id=node_id, only=())
+    # Read before the lock is asked for: who waits may find the other one failed at any moment.
+    ended = max((one.id for one in known if one.standing != "running"), default=0)
 
     def before_waiting() -> None:
-        if ended:
-            return
-        console.step(f"{node_id} is being run in run {joins} by another process: waiting for it")
-        known = store.executions(
-            pipeline_name=pipeline_name, run_id=joins, node_id=node_id, only=()
-        )
-        ended.append(max((one.id for one in known if one.standing != "running"), default=0))
+        if not waits:
+            waits.append(True)
+            console.step(
+                f"{node_id} is being run in run {joins} by another process: waiting for it"
+            )
 
     scratch = name_step(joins, node_id)
     with (
         hold_step_lock(root, joins, node_id, before_waiting),
         store.hold_run(scratch, before_waiting),
     ):
-        yield _HeldName(run_id=joins, scratch=scratch, waited_after=ended[0] if ended else None)
+        yield _HeldName(run_id=joins, scratch=scratch, waited_after=ended if waits else None)
 
 
 def _require_own_store(root: Root, config: StoreConfig) -> None:
