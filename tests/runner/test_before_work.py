@@ -78,6 +78,11 @@ def test_every_problem_is_told_at_once_and_nothing_has_run(run, tmp_path, capfd)
             "import sys\nsys.path.append('more')\nimport tensorflow_addons\nrun_fn = 1",
             "line 3: .*stoker env create tf-2.15",
         ),
+        (
+            "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\n"
+            "import tensorflow_addons\nrun_fn = 1",
+            "line 3: .*stoker env create tf-2.15",
+        ),
         ("from no_such.part import x as run_fn", "line 1: No module named 'no_such'"),
         ("import neighbour\nrun_fn = 1", r"neighbour\.py, line 3: SyntaxError"),
     ],
@@ -97,6 +102,9 @@ def test_what_is_certain_to_fail(tmp_path, text, why):
         "globals()['run_' + 'fn'] = print",
         "try:\n  import no_such_package\nexcept ImportError: pass\nrun_fn = 1",
         "import sys\nsys.path.append('more')\nimport in_more\nrun_fn = 1",
+        "import sys\nsys.path.append('/opt/packages')\nimport tensorflow_addons\nrun_fn = 1",
+        "import os, sys\nsys.path += [os.environ['MORE']]\nimport tensorflow_addons\nrun_fn = 1",
+        "import site\nsite.addsitedir('more')\nimport tensorflow_addons\nrun_fn = 1",
         "import os\nos.system('pip install x')\nimport tensorflow_addons\nrun_fn = 1",
         "def run_fn(fn_args):\n  import no_such_package",
         "import tensorflow_data_validation, ml_metadata, kerastuner\nrun_fn = 1",

@@ -14,6 +14,7 @@ from stoker.user_code.known_packages import KNOWN, find_package
 # Text that makes names, or places to import from, which the text alone does not show.
 _DYNAMIC_NAMES = re.compile(r"\bimport \*|\bglobals\(\)|\b__getattr__\b|\bexec\(")
 _DYNAMIC_IMPORTS = re.compile(r"\bsys\.(path|meta_path|modules)\b|\bsite\b")
+_OTHER_PLACES = re.compile(r"\bsys\.(meta_path|modules)\b|\bsite\.")
 _INSTALLS = re.compile(r"\bpip\b")
 
 
@@ -77,18 +78,48 @@ def _find_missing_imports(
     """Statements at the top of the module; one inside of `try` or a function may never run."""
     if _INSTALLS.search(text):
         return
-    is_dynamic = _DYNAMIC_IMPORTS.search(text)  # a known package is no file of the user's
+    is_dynamic = _DYNAMIC_IMPORTS.search(text)
+    # A known package is no file of the user's: it does not lie beside the module.
+    passes_known = _imports_from_elsewhere(text, tree)
     told: set[str] = set()
     for statement in tree.body:
         if isinstance(statement, ImportStatement):
             for name in _list_outermost(statement):
                 is_missing = name in imports.not_found and not is_importable(name)
-                if is_missing and name not in told and (name in KNOWN or not is_dynamic):
+                passes = passes_known if name in KNOWN else is_dynamic
+                if is_missing and name not in told and not passes:
                     told.add(name)
                     yield f"{path}, line {statement.lineno}: {_advise(name)}"
             for name in [] if is_dynamic else _list_modules(statement):
                 if _is_gone_from_tensorflow(name):
                     yield f"{path}, line {statement.lineno}: {_advise_environment(name)}"
+
+
+def _imports_from_elsewhere(text: str, tree: ast.Module) -> bool:
+    """Whether modules may come from other places than folders of the user's own files."""
+    changes = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and _changes_path(one)]
+    return bool(_OTHER_PLACES.search(text)) or not all(map(_stays_near, changes))
+
+
+def _changes_path(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=changed))):
+            return ast.unparse(changed) == "sys.path"
+        case ast.Assign(targets=[changed]) | ast.AugAssign(target=changed):
+            return ast.unparse(changed).startswith("sys.path")
+    return False
+
+
+def _stays_near(statement: ast.stmt) -> bool:
+    """Whether a place follows from where the module is, or from the working folder, alone."""
+    parts = list(ast.walk(statement))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    texts = [one.value for one in parts if isinstance(one, ast.Constant)]
+    return (
+        names <= {"sys", "os", "pathlib", "Path", "str", "__file__"}
+        and "environ" not in ast.unparse(statement)
+        and not any(isinstance(text, str) and os.path.isabs(text) for text in texts)
+    )
 
 
 def _advise(module: str) -> str:
