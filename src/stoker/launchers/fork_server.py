@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fork server: it imports TensorFlow once, runs no op, and forks a fresh worker per task.
 
-Started by `processes.py` as `python -m stoker.launchers.fork_server FD NEEDS MODE`. FD is a
-socket for requests, as in `any_python/launcher_link.py`.
+Started by `start_fork_server.py` with the arguments FD NEEDS MODE. FD is a socket for requests, as
+in `any_python/launcher_link.py`.
 """
 
 import contextlib
@@ -37,7 +37,6 @@ from stoker.any_python.launcher_link import (
 )
 from stoker.any_python.logs import hush_libraries
 from stoker.any_python.observing import observe_preloading
-from stoker.launchers.loading import load_library_beside
 from stoker.launchers.worker import execute
 from stoker.patches.keras import put_off_others
 from stoker.patches.mlflow import limit_digests
@@ -64,8 +63,8 @@ def main() -> None:
         # A module that the user's code imports runs ops when it is imported. Forking after that
         # is not safe: start again without it.
         record["preload"] = ["tensorflow"]
-        arguments = ["-P", "-m", "stoker.launchers.fork_server", sys.argv[1], json.dumps(record)]
-        os.execv(sys.executable, [sys.executable, *arguments, sys.argv[3]])
+        start = [sys.executable, "-P", "-m", "stoker.launchers.start_fork_server"]
+        os.execv(sys.executable, [*start, sys.argv[1], json.dumps(record), sys.argv[3]])
     hush_libraries()
     _State.import_cpu_seconds = time.process_time()
     if sys.argv[3] == "fork":
@@ -88,8 +87,7 @@ def prepare(needs: ProcessNeeds) -> None:
         take_older_calls()
         limit_digests()
         put_off_beam()
-        with load_library_beside():
-            importlib.import_module("tensorflow")
+        importlib.import_module("tensorflow")
         spare_autograph()
     if needs.keras == 2:
         alias_keras()  # before others import `keras`
@@ -183,7 +181,3 @@ def _describe_usage() -> dict[str, Any]:
         "server": os.getppid(),
         "import_cpu_seconds": _State.import_cpu_seconds,
     }
-
-
-if __name__ == "__main__":
-    main()

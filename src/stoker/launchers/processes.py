@@ -232,7 +232,7 @@ class _ServerProcess:
                 variables = scrub(_list_inherited())
             else:
                 command = [
-                    *(sys.executable, "-P", "-m", "stoker.launchers.fork_server"),
+                    *(sys.executable, "-P", "-m", "stoker.launchers.start_fork_server"),
                     *(str(theirs.fileno()), json.dumps(asdict(needs))),
                     "fork" if fork else "single-use",
                 ]

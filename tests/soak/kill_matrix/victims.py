@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 _MARK = "STOKER_SOAK_MARK"
-_FORK_SERVER = b"stoker.launchers.fork_server"
+_FORK_SERVER = b"stoker.launchers.start_fork_server"
 
 
 class Victim(enum.StrEnum):
