@@ -10,7 +10,18 @@ from stoker.artifacts import Examples, Model
 from stoker.components.example_gen.component import CsvExampleGen
 from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.trainer.component import Trainer
-from stoker.dsl import InputArtifact, OutputArtifact, Parameter, Pipeline, component
+from stoker.dsl import (
+    BaseComponent,
+    BaseExecutor,
+    ChannelParameter,
+    ComponentSpec,
+    ExecutorClassSpec,
+    InputArtifact,
+    OutputArtifact,
+    Parameter,
+    Pipeline,
+    component,
+)
 from stoker.launchers.in_process import InProcess
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
@@ -131,6 +142,37 @@ def test_a_parameter_is_a_miss_that_names_it(project):
     explanations = run(project, steps=2, by=3)
     assert explanations["Trainer"] == "miss: parameter train_args changed"
     assert explanations["count"] == "miss: parameter by changed"
+
+
+class Writer(BaseExecutor):
+    def Do(self, input_dict, output_dict, exec_properties):
+        for name, (artifact,) in output_dict.items():
+            Path(artifact.uri, "name").write_text(name)
+
+
+class Writing(BaseComponent):
+    """Its outputs are what it is asked for, as those of the Rewriter are."""
+
+    SPEC_CLASS = ComponentSpec
+    EXECUTOR_SPEC = ExecutorClassSpec(Writer)
+
+    def __init__(self, *wanted):
+        outputs = {name: ChannelParameter(type=Model) for name in wanted}
+        super().__init__(type("Spec", (ComponentSpec,), {"OUTPUTS": outputs})())
+
+
+def test_other_outputs_are_a_miss(tmp_path):
+    def write(*wanted):
+        pipeline = Pipeline("p", str(tmp_path), components=[Writing(*wanted)], enable_cache=True)
+        made = LocalDagRunner(InProcess()).run(pipeline).outputs["Writing"]
+        return {name: one.uri for name, (one,) in made.items()}
+
+    first = write("one", "two")
+    assert write("one", "two") == first
+    other = write("three")
+    assert set(other) == {"three"}
+    assert Path(other["three"], "name").read_text() == "three"
+    assert write("one", "two") == first
 
 
 def test_unrelated_edits_and_touching_are_hits(project):

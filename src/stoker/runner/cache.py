@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a step has to run at all. The key is content, and a miss says which part changed.
 
-A key is made of named parts: the executor, each parameter, each input, each file. What a step's
-code was seen to read besides is checked too, as a compiler's dependency file is: a worker notes it
-(`any_python/notes.py`), and it is looked up again before an execution is reused, or a training
-resumed.
+A key is made of named parts: the executor, its outputs, each parameter, each input, each file. What
+a step's code was seen to read besides is checked too, as a compiler's dependency file is: a worker
+notes it (`any_python/notes.py`), and it is looked up again before an execution is reused, or a
+training resumed.
 """
 
 import contextlib
@@ -246,6 +246,7 @@ def collect_parts(
     """Everything that a step's outputs depend on, by name."""
     parts = {
         "executor": node.executor_spec.class_path.rpartition("/")[2],
+        "outputs": _digest_json({key: one.type.TYPE_NAME for key, one in node.outputs.items()}),
         "stoker": importlib.metadata.version("stoker"),
         **{f"version of {name}": version for name, version in plan.package_versions.items()},
         **_find_versions(plan.needs),
