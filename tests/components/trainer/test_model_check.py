@@ -17,7 +17,7 @@ from stoker.dsl import Channel
 from stoker.dsl.proto.example_pb2 import Example
 from stoker.errors import ModelRejected
 from stoker.launchers.worker import execute
-from stoker.task import Task
+from stoker.task import Task, Workers
 
 ROWS = [{"x": [float(row)], "y": [0.5], "name": [b"row"]} for row in range(12)]
 LISTS = {bytes: "bytes_list", float: "float_list", int: "int64_list"}
@@ -83,11 +83,18 @@ def test_a_trainer_says_what_sees_its_model_before_it_is_published(given, names)
         ({"stop_on_nan": True, "python": "python3.8"}, "stop_on_nan or python=…, not both"),
         ({"steps_per_execution": 0}, "a number from 1 on, got 0"),
         ({"steps_per_execution": 2, "watch": False}, "steps_per_execution or watch=False, not"),
+        ({"workers": "2"}, "takes Workers or a number, got '2'"),
+        ({"workers": 0}, "takes a whole number from 1 on, got 0"),
     ],
 )
 def test_a_trainer_refuses_what_it_could_not_keep(given, why):
     with pytest.raises(ValueError, match=why):
         Trainer(module_file="module.py", examples=Channel(type=Examples), **given)
+
+
+def test_a_number_of_workers_is_as_good_as_workers():
+    given = {"module_file": "module.py", "examples": Channel(type=Examples)}
+    assert Trainer(**given, workers=2).workers == Trainer(**given, workers=Workers(2)).workers
 
 
 @pytest.fixture

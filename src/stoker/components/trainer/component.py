@@ -107,7 +107,7 @@ class Trainer(dsl.UserCodeComponent):
         steps_per_execution: int | None = None,
         rewrite: Sequence[str] = (),
         python: str | os.PathLike[str] | None = None,
-        workers: Workers | None = None,
+        workers: Workers | int | None = None,
         retries: int | None = None,
     ) -> None:
         """Declare the step.
@@ -143,7 +143,8 @@ class Trainer(dsl.UserCodeComponent):
                 are compared with the model, and stand beside `Format-Serving`.
             python: Another interpreter to run the code in: its path, or the name of an environment
                 that `stoker env create` has made.
-            workers: How many processes train together, through a strategy that the module makes.
+            workers: How many processes train together, through a strategy that the module makes; a
+                number, or Workers with what each may use.
             retries: How often to start again after a failure. By default workers start again once,
                 and only if a process was lost.
         """
@@ -151,6 +152,10 @@ class Trainer(dsl.UserCodeComponent):
         if base_model and base_models:
             raise ValueError("Trainer takes base_model or base_models, not both.")
         self.ask_for_keras(keras)
+        if isinstance(workers, int):
+            workers = Workers(workers)
+        if not isinstance(workers, Workers | None):
+            raise ValueError(f"Trainer(workers=…) takes Workers or a number, got {workers!r}.")
         if python:
             _check_for_another_python(keras, custom_executor_spec, workers)
             self.python = os.fspath(python)
