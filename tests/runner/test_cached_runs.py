@@ -148,6 +148,7 @@ class Writer(BaseExecutor):
     def Do(self, input_dict, output_dict, exec_properties):
         for name, (artifact,) in output_dict.items():
             Path(artifact.uri, "name").write_text(name)
+            Path(artifact.uri, "flags").write_text(" ".join(self._beam_pipeline_args))
 
 
 class Writing(BaseComponent):
@@ -173,6 +174,23 @@ def test_other_outputs_are_a_miss(tmp_path):
     assert set(other) == {"three"}
     assert Path(other["three"], "name").read_text() == "three"
     assert write("one", "two") == first
+
+
+def test_a_beam_flag_that_users_code_may_read_is_a_miss_and_where_it_runs_is_not(tmp_path):
+    def write(*flags):
+        pipeline = Pipeline(
+            "p",
+            str(tmp_path),
+            components=[Writing("model")],
+            enable_cache=True,
+            beam_pipeline_args=list(flags),
+        )
+        (made,) = LocalDagRunner(InProcess()).run(pipeline).outputs["Writing"]["model"]
+        return Path(made.uri, "flags").read_text()
+
+    assert write("--limit=1") == "--limit=1"
+    assert write("--limit=2", "--runner=DirectRunner") == "--limit=2 --runner=DirectRunner"
+    assert write("--limit=2", "--direct_num_workers=2") == "--limit=2 --runner=DirectRunner"
 
 
 def test_unrelated_edits_and_touching_are_hits(project):

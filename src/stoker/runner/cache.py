@@ -241,7 +241,12 @@ def _describe_changes(before: Parts, now: Parts) -> list[str]:
 
 
 def collect_parts(
-    node: BaseComponent, plan: StepPlan, inputs: ArtifactMap, digests: FileDigests
+    node: BaseComponent,
+    plan: StepPlan,
+    inputs: ArtifactMap,
+    digests: FileDigests,
+    *,
+    beam_flags: Sequence[Any] = (),
 ) -> dict[str, str]:
     """Everything that a step's outputs depend on, by name."""
     parts = {
@@ -251,6 +256,7 @@ def collect_parts(
         **{f"version of {name}": version for name, version in plan.package_versions.items()},
         **_find_versions(plan.needs),
         **collect_code_parts(node, plan, digests),
+        **_describe_beam_flags(node, beam_flags),
     }
     for name, value in plan.parameters.items():
         # Where the code lies does not matter, only what it says.
@@ -264,6 +270,15 @@ def collect_parts(
     else:
         parts |= {f"data file {file}": digest for file, digest in files.items()}
     return parts
+
+
+def _describe_beam_flags(node: BaseComponent, flags: Sequence[Any]) -> dict[str, str]:
+    """What an executor of the user's own may read, and ours for BigQuery; but not where it runs."""
+    path = node.executor_spec.class_path
+    if path.startswith("stoker.") and not path.endswith(":BigQueryExecutor"):
+        return {}
+    read = [text for text in map(str, flags) if not text.startswith(("--runner", "--direct_"))]
+    return {"Beam flags": _digest_json(read)} if read else {}
 
 
 def _describe_data_files(

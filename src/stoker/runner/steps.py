@@ -27,6 +27,7 @@ from stoker.components.manual_node import ManualNode
 from stoker.components.resolver import Resolver
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
+from stoker.dsl.parameters import substitute
 from stoker.dsl.pipeline import Pipeline
 from stoker.dsl.placeholders import Absent, Facts, fill_in, placeholders_in
 from stoker.errors import BadData, StepFailed
@@ -242,7 +243,7 @@ class Steps:
             self.trackers.note_code(node, plan, self.digest)
         parts: Mapping[str, str] = {}
         if self.pipeline.enable_cache or node.RESUMABLE:
-            parts = cache.collect_parts(node, plan, inputs, self.digest)
+            parts = self._collect_parts(node, plan, inputs)
             self.digest.save()
         decision = self._decide(node, parts)
         cached = parts if self.pipeline.enable_cache else {}
@@ -383,7 +384,7 @@ class Steps:
                 outputs = self._take_outputs(node, task, checked)
             edited: Mapping[str, str] = {}
             if before := properties["cache_parts"]:
-                after = cache.collect_parts(node, plan, inputs, self.digest)
+                after = self._collect_parts(node, plan, inputs)
                 edited = self._note_edits(node, before, after, observed)
             self.console.event({"kind": "progress", "doing": "publishing its outputs"})
             execution.publish(outputs, {"observed": observed, **edited})
@@ -445,6 +446,13 @@ class Steps:
         if self.pipeline.enable_cache:
             return f"{again}: the steps before it are cached."
         return f"{again}. With Pipeline(enable_cache=True), the steps before it are cached."
+
+    def _collect_parts(
+        self, node: BaseComponent, plan: StepPlan, inputs: ArtifactMap
+    ) -> dict[str, str]:
+        flags = node.beam_pipeline_args or self.pipeline.beam_pipeline_args
+        given = substitute(flags, self.options.parameters)
+        return cache.collect_parts(node, plan, inputs, self.digest, beam_flags=given)
 
     def _make_task(
         self,
