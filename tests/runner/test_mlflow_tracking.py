@@ -155,23 +155,38 @@ def test_steps_that_are_started_one_by_one_are_one_run_there(server, tmp_path):
     assert found["params"]["fit.loss"] == "0.25"
 
 
+@contextlib.contextmanager
+def train_until_told(server, folder, loss):
+    """A training that waits at its end until this is left, and its run there, with metrics."""
+    gate = folder / "gate"
+    with start(server, HERE / "tracked_pipeline.py", folder / "root", loss, gate) as training:
+        try:
+            yield training, wait_until(lambda: find_running(server))
+        finally:
+            gate.touch()
+            training.communicate()
+
+
+def find_running(server):
+    """The run that is not over, once it has metrics; those of other tests are."""
+    found = (one for one in ask(server, "tracked") if one["status"] == "RUNNING")
+    return next((one for one in found if one["metrics"]), None)
+
+
 def test_metrics_are_there_while_a_training_runs(server, tmp_path):
-    gate = tmp_path / "gate"
-    with start(server, HERE / "tracked_pipeline.py", tmp_path / "root", 0.25, gate) as training:
-        found = wait_until(lambda: [one for one in ask(server, "tracked")[-1:] if one["metrics"]])
-        assert found[0]["status"] == "RUNNING"
-        assert found[0]["metrics"] == {"fit/train/loss": [[0, 3.25], [1, 2.25], [2, 1.25]]}
-        gate.touch()
-        training.communicate()
+    with train_until_told(server, tmp_path, 0.25) as (_, found):
+        assert found["metrics"] == {"fit/train/loss": [[0, 3.25], [1, 2.25], [2, 1.25]]}
     assert len(ask(server, "tracked")[-1]["metrics"]["fit/train/loss"]) == 3
 
 
 def test_a_run_that_is_killed_is_killed_there_too(server, tmp_path):
-    gate = tmp_path / "gate"
-    with start(server, HERE / "tracked_pipeline.py", tmp_path / "root", 0.125, gate) as training:
-        wait_until(lambda: [one for one in ask(server, "tracked")[-1:] if one["metrics"]])
+    with train_until_told(server, tmp_path, 0.125) as (training, found):
         training.kill()
-    assert wait_until(lambda: ask(server, "tracked")[-1]["status"] == "KILLED")
+
+    def find_status():
+        return next(one["status"] for one in ask(server, "tracked") if one["id"] == found["id"])
+
+    assert wait_until(lambda: find_status() == "KILLED")
 
 
 def wait_until(happened):
