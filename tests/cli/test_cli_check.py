@@ -133,7 +133,11 @@ def test_what_must_be_downloaded_from_a_server_that_is_not_found_would_not_run(c
     [
         ("import tensorflow_addons", "stoker env create tf-2.15, and Trainer(python='tf-2.15')"),
         ("import tensorflow as tf\nx = tf.contrib.learn", "stoker env create tf-1.15"),
-        ("import tensorflow as tf\nx = tf.placeholder(tf.float32)", "stoker env create tf-1.15"),
+        ("import tensorflow as tf\nx = tf.placeholder(tf.float32)", "put `import tfx` before"),
+        (
+            "import tensorflow.python.keras.estimator",
+            "Use tensorflow.keras.estimator, or the environment of its time",
+        ),
         ("from tensorflow.contrib import layers", "stoker env create tf-1.15"),
         ("import tensorflow_model_analysis as tfma\ntfma.evaluators", "'stoker[evaluator]'"),
         ("import no_such_package.x", "pip install no-such-package"),
@@ -540,6 +544,16 @@ def test_a_script_without_tfx_is_told_to_import_it_for_names_that_come_back(chec
     (line,) = lines(record, "needs")
     assert line.startswith("needs 1: tensorflow_transform.")
     assert line.endswith(f"{name} is there only after tfx: put `import tfx` before this line.")
+
+
+def test_names_of_tensorflow_1_are_fine_after_tfx_and_in_modules(check):
+    late = "import tensorflow as tf\nimport tfx\ntf.logging.set_verbosity(tf.logging.INFO)"
+    early = "import tensorflow as tf\ntf.logging.info('x')\ndef f():\n    tf.Session\nimport tfx"
+    module = "import tensorflow as tf\ndef run_fn(fn_args):\n    tf.train.AdamOptimizer, tf.gfile"
+    assert check(target="late.py", late=late)["would_run"]
+    assert check(target="module.py", module=module)["would_run"]
+    (line,) = lines(check(target="early.py", early=early), "needs")
+    assert line.startswith("needs 2: tensorflow.logging is there only after tfx")
 
 
 def test_a_name_that_comes_back_is_fine_in_what_a_pipeline_names(check):

@@ -61,6 +61,7 @@ TEXTS = [
     "Cookie: session=SECRET; theme=dark",
     "Set-Cookie: id=SECRET",
     "password: SECRET",
+    "PasswordError: SECRET",
     "token: SECRET",
     "export GITHUB_TOKEN=SECRET",
     "_password=SECRET",
@@ -68,6 +69,7 @@ TEXTS = [
 PLAIN_TEXTS = [
     "unexpected token: end of line",
     "KeyError: 'token'",
+    "google.auth.exceptions.DefaultCredentialsError: Your default credentials were not found.",
     "the first pass: done",
     "passenger_count=3, author=Ann, tokenizer=wordpiece, token_count=12",
     "the compass: north, authentic: yes",

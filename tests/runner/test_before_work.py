@@ -304,6 +304,19 @@ def test_gpus_and_interpreters_that_are_not_there_are_told_together(gen, module,
     assert check(gen, many, launcher=InProcess()) == []
 
 
+def test_what_steps_share_is_told_once(gen, tmp_path):
+    module = str(tmp_path / "shared.py")
+    (tmp_path / "shared.py").write_text("import no_such_package\npreprocessing_fn = run_fn = 1")
+    schema = ImportSchemaGen(schema_file=str(tmp_path / "shared.py")).outputs["schema"]
+    transform = Transform(gen.outputs["examples"], schema, module_file=module)
+    trainer = Trainer(examples=gen.outputs["examples"], module_file=module)
+    with pytest.raises(BadPipeline) as raised:
+        check(gen, transform, trainer)
+    told = str(raised.value)
+    assert told.startswith("Transform, Trainer: ")
+    assert told.count("no_such_package") == 1
+
+
 def test_more_workers_than_processors_are_told(gen, module):
     trainer = Trainer(examples=gen.outputs["examples"], module_file=module, workers=Workers(999))
     (doubt,) = check(gen, trainer)

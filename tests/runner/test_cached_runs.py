@@ -74,7 +74,7 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(project, *, steps=1, by=1, force=(), enable_cache=True):
+def run(project, *, steps=1, by=1, force=(), enable_cache=True, cache_trainer=None):
     examples = CsvExampleGen(input_base=str(project / "data"))
     schema = ImportSchemaGen(schema_file=str(project / "schema.pbtxt"))
     trainer = Trainer(
@@ -83,6 +83,7 @@ def run(project, *, steps=1, by=1, force=(), enable_cache=True):
         schema=schema.outputs["schema"],
         train_args={"num_steps": steps},
         check=False,
+        enable_cache=cache_trainer,
     )
     counting = count(examples=examples.outputs["examples"], by=by)
     pipeline = Pipeline(
@@ -236,6 +237,16 @@ def test_a_step_can_be_forced(project):
 def test_without_enable_cache_everything_runs(project):
     run(project)
     assert set(run(project, enable_cache=False).values()) == {"miss: Pipeline(enable_cache=False)"}
+
+
+def test_a_step_may_say_for_itself_whether_it_is_cached(project):
+    run(project)
+    explanations = run(project, cache_trainer=False)
+    assert nodes_that_ran(explanations) == {"Trainer"}
+    assert explanations["Trainer"] == "miss: Trainer(enable_cache=False)"
+    run(project, cache_trainer=True, enable_cache=False)
+    again = run(project, cache_trainer=True, enable_cache=False)
+    assert nodes_that_ran(again) == {"CsvExampleGen", "ImportSchemaGen", "count"}
 
 
 def test_the_in_process_launcher_uses_the_cache_too(project):

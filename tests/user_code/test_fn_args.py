@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data accessor that a module gets: it can be sent elsewhere, and keeps columns by itself."""
 
+import copy
 import os
 import pickle
 import textwrap
@@ -119,3 +120,11 @@ def test_a_base_model_without_one_to_serve_is_the_eval_model(tmp_path):
 def test_a_base_model_has_its_oldest_name_too():
     assert FnArgs(base_model="/a/model").warm_start_from == "/a/model"
     assert FnArgs().warm_start_from is None
+
+
+def test_what_fn_args_lacks_is_told_with_what_it_has():
+    fn_args = FnArgs()
+    with pytest.raises(AttributeError, match=r"no 'train_file'\. Did you mean 'train_files'\?"):
+        fn_args.train_file  # noqa: B018
+    assert not hasattr(fn_args, "schema")
+    assert copy.deepcopy(fn_args) == fn_args == pickle.loads(pickle.dumps(fn_args))

@@ -31,6 +31,7 @@ def test_a_module_that_tensorflow_has_no_more_is_told_with_the_environment_that_
     module.write_text("from tensorflow.python.keras.estimator import model_to_estimator\n")
     (problem,) = find_problems(str(module))
     assert "line 1: today's TensorFlow has no tensorflow.python.keras.estimator." in problem
+    assert "Use tensorflow.keras.estimator, or the environment that has it" in problem
     assert "stoker env create tf-2.15" in problem
     module.write_text("import tensorflow.contrib.slim\n")
     (problem,) = find_problems(str(module))

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, NamedTuple
 
+from .lines import did_you_mean
+
 __all__ = ["DataAccessor", "FnArgs"]
 
 
@@ -54,3 +56,11 @@ class FnArgs:
     def warm_start_from(self) -> str | None:
         """The oldest name of `base_model`."""
         return self.base_model
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is not there; whoever asks with `hasattr` hears no more than that."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = self.__dataclass_fields__
+        hint = did_you_mean(name, known) or f" It has {', '.join(known)}."
+        raise AttributeError(f"fn_args has no {name!r}.{hint}")

@@ -10,6 +10,7 @@ from types import TracebackType
 
 import click
 
+import stoker.stand_ins.provide  # noqa: F401 - a file may name what `import tfx` gives back before it
 from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.any_python.lines import did_you_mean
 from stoker.any_python.own_code import OUR_PLACES

@@ -557,12 +557,15 @@ class BaseComponent(Node):
     """The parameters that change how fast a resumable step works, and not what it works on."""
     LOG_OUTPUT: ClassVar[str | None] = None
     """The output that keeps the step's log; None leaves it with the runner's own files."""
+    enable_cache: bool | None = None
+    """Whether it may give what it made before; None for what the pipeline says."""
 
     def __init__(
         self,
         spec: ComponentSpec,
         custom_executor_spec: ExecutorClassSpec | None = None,
         instance_name: str | None = None,
+        enable_cache: bool | None = None,
     ) -> None:
         if not isinstance(spec, self.SPEC_CLASS):
             raise ValueError(
@@ -583,6 +586,7 @@ class BaseComponent(Node):
         self.spec = spec
         self.executor_spec = executor_spec
         self.beam_pipeline_args: list[str] | None = None
+        self.enable_cache = enable_cache
         super().__init__(inputs=spec.inputs, outputs=spec.outputs, instance_name=instance_name)
         self.inputs = ChannelMap(self.inputs, older=spec.OLDER_NAMES)
         self.outputs = ChannelMap(self.outputs, older=spec.OLDER_NAMES)

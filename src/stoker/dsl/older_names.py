@@ -30,6 +30,8 @@ _OF_EVERY_STEP = {
     "executor_class": "custom_executor_spec",
     "executor_spec": "custom_executor_spec",
 }
+_CACHE = "enable_cache"
+"""What every step of TFX 0.22 to 0.25 took for itself, before what the pipeline says."""
 
 
 def take_older_names(construct: Callable[..., None]) -> Callable[..., None]:
@@ -43,10 +45,13 @@ def take_older_names(construct: Callable[..., None]) -> Callable[..., None]:
         given = {name: value for name, value in given.items() if name in known or value is not None}
         self.has_older_names |= any(given.get(name) is not None for name in (*older, "input"))
         today = _rename(type(self).__name__, given, older)
+        enable_cache = None if _CACHE in known else today.pop(_CACHE, None)
         outputs = [key for key in self.SPEC_CLASS.OUTPUTS if key in today and key not in known]
         channels = {key: today.pop(key) for key in outputs}
         _refuse_unknown(type(self).__name__, today, parameters)
         construct(self, *args, **today)
+        if enable_cache is not None:
+            self.enable_cache = enable_cache
         for key, channel in channels.items():
             self.replace_output(key, channel)
 
@@ -58,7 +63,8 @@ def list_older_names(step: type[BaseComponent]) -> set[str]:
     if not hasattr(step.__init__, "__wrapped__"):
         return set()
     known = set(inspect.signature(step.__init__).parameters)
-    return {*_list_older_names(step.SPEC_CLASS.OLDER_NAMES, known), *step.SPEC_CLASS.OUTPUTS}
+    older = _list_older_names(step.SPEC_CLASS.OLDER_NAMES, known)
+    return {*older, *step.SPEC_CLASS.OUTPUTS, _CACHE}
 
 
 def has_older_names(channel: Channel | None) -> bool:

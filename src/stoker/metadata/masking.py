@@ -64,6 +64,7 @@ _HINTS = (
 )
 _MEANS_NOTHING = {"none", "null", "true", "false", "str", "bytes", "is", "and", "or", "was", "must"}
 _LOOKS_RANDOM = re.compile(r"(?=\D{0,200}\d)(?=[^A-Za-z]{0,200}[A-Za-z]).{8,}", re.DOTALL)
+_OF_AN_ERROR = re.compile(r"[A-Z]\w*(Error|Exception|Warning)$")
 _SCHEME = re.compile(r"(basic|bearer|digest|negotiate|token|apikey)\s+", re.IGNORECASE)
 _PORT_OR_PATH = re.compile(r"[\d:.]*(/\w+)?|.*/.*|-.*", re.DOTALL)
 
@@ -289,10 +290,10 @@ def _is_secret_argument(flag: Any, value: Any) -> bool:
 def _is_secret_pair(key: re.Match[str], value: str) -> bool:
     if value.lower() in _MEANS_NOTHING:
         return False
-    if is_telling(key["name"]):
-        return True
-    # "unexpected token: end of line" is a sentence.
+    # "unexpected token: end of line" is a sentence, and so is what follows "CredentialsError: ".
     is_sentence = not (key["flag"] or key["quote"] or "=" in key["sign"])
+    if is_telling(key["name"]) and not (is_sentence and _OF_AN_ERROR.search(key["name"])):
+        return True
     return bool(_LOOKS_RANDOM.fullmatch(value)) if is_sentence else not _is_number(value)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """InteractiveContext: components run one at a time, each when its cell is, and shown."""
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -22,9 +23,10 @@ from stoker.metadata.config import (
     names_no_place,
 )
 from stoker.metadata.records import SKIPPED, Execution
-from stoker.notebook.result import ExecutionResult, display
+from stoker.notebook.result import ExecutionResult, display, is_in_ipython
 from stoker.runner import run_step
 from stoker.runner.console import Console
+from stoker.runner.endings import end_briefly
 from stoker.stand_ins.tfx.metadata import sqlite_metadata_connection_config
 
 
@@ -82,6 +84,17 @@ class InteractiveContext:
 
         A training that was stopped goes on where it was; with `fresh`, it starts anew.
         """
+        with contextlib.nullcontext() if is_in_ipython() else end_briefly():
+            return self._run(component, enable_cache, beam_pipeline_args, fresh=fresh)
+
+    def _run(
+        self,
+        component: Node,
+        enable_cache: bool,
+        beam_pipeline_args: list[str] | None,
+        *,
+        fresh: bool,
+    ) -> ExecutionResult:
         if not isinstance(component, Node):
             raise TypeError(f"context.run(…) takes a component, got {component!r}.")
         before = self._outputs_before(component)

@@ -96,8 +96,13 @@ def display(artifact: Artifact) -> None:
 
 def display_standard(artifact: Artifact) -> None:
     """Show an artifact at once, with Stoker's own view."""
-    ipython = sys.modules.get("IPython")
-    if ipython and ipython.get_ipython():
-        ipython.display.display(_ArtifactView(artifact))
+    if is_in_ipython():
+        sys.modules["IPython"].display.display(_ArtifactView(artifact))
     else:
         say(_ArtifactView(artifact))
+
+
+def is_in_ipython() -> bool:
+    """Whether the code is a notebook's or a shell's of IPython, and no program's."""
+    ipython = sys.modules.get("IPython")
+    return bool(ipython and ipython.get_ipython())

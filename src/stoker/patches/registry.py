@@ -117,6 +117,12 @@ PATCHES = {
         why="TensorFlow 2.16 dropped it, and modules still use it",
         tried="2.16 to 2.21",
     ),
+    "tensorflow-1-names": Patch(
+        library="tensorflow",
+        what="a user's code finds names of TensorFlow 1 that tf.compat.v1 has",
+        why="pipelines and modules of its time say tf.logging and tf.placeholder",
+        tried="2.16 to 2.21",
+    ),
     "estimator-hooks": Patch(
         library="tensorflow-estimator",
         what="train gets a hook, and evaluate is read",

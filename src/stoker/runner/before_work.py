@@ -53,8 +53,7 @@ class BeforeWork:
                 else list(self._find_problems(node))
             )
         ]
-        certain = [f"{node.id}: {problem.text}" for node, problem in found if problem.is_certain]
-        if certain:
+        if certain := _describe_certain(found):
             raise BadPipeline(
                 "\n  ".join(["Nothing was run.", *certain] if certain[1:] else certain)
             )
@@ -109,6 +108,15 @@ class BeforeWork:
     def _list_code_before(self, node: Node) -> list[str]:
         plans = [self.plans[one.id] for one in node.producers if one.id in self.plans]
         return [file for plan in plans for file in plan.code_files]
+
+
+def _describe_certain(found: Iterable[tuple[Node, Problem]]) -> list[str]:
+    """A line for each; what several steps share, such as a module's fault, is told once."""
+    steps: dict[str, list[str]] = {}
+    for node, problem in found:
+        if problem.is_certain:
+            steps.setdefault(problem.text, []).append(node.id)
+    return [f"{', '.join(dict.fromkeys(ids))}: {text}" for text, ids in steps.items()]
 
 
 def _find_missing_packages(node: BaseComponent, plan: StepPlan) -> list[str]:

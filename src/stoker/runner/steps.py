@@ -242,11 +242,12 @@ class Steps:
         if self.trackers:
             self.trackers.note_code(node, plan, self.digest)
         parts: Mapping[str, str] = {}
-        if self.pipeline.enable_cache or node.RESUMABLE:
+        is_cached = self._is_cached(node)
+        if is_cached or node.RESUMABLE:
             parts = self._collect_parts(node, plan, inputs)
             self.digest.save()
         decision = self._decide(node, parts)
-        cached = parts if self.pipeline.enable_cache else {}
+        cached = parts if is_cached else {}
         properties = {
             **mask_secrets(name_places(plan.parameters)),
             "cache_explanation": decision.explanation,
@@ -278,8 +279,9 @@ class Steps:
         return replace(plan_step(node, parameters), needs=plan.needs)
 
     def _decide(self, node: BaseComponent, parts: Mapping[str, str]) -> cache.Hit | cache.Miss:
-        if not self.pipeline.enable_cache:
-            return cache.Miss("miss: Pipeline(enable_cache=False)", is_expected=True)
+        if not self._is_cached(node):
+            which = "Pipeline" if node.enable_cache is None else type(node).__name__
+            return cache.Miss(f"miss: {which}(enable_cache=False)", is_expected=True)
         if node.id in self.options.force:
             return cache.Miss("miss: asked for with --force")
         decision = cache.decide(
@@ -293,6 +295,10 @@ class Steps:
             wrong = find_damage_of_any(list(every(outputs))) or node.find_undone(outputs)
             return cache.Miss(f"miss: {wrong}") if wrong else decision
         return decision
+
+    def _is_cached(self, node: BaseComponent) -> bool:
+        """Whether a step may give what it made before: by what it says, else the pipeline."""
+        return self.pipeline.enable_cache if node.enable_cache is None else node.enable_cache
 
     def _find_past(self, node: Node, **wanted: Any) -> list[cache.Past]:
         """Earlier executions of a step that ended well, newest first."""

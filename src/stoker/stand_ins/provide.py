@@ -7,6 +7,7 @@ another Keras than its own.
 """
 
 from stoker.patches.load_model import load_models_of_the_other_keras
+from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
 from stoker.patches.tensorflow_transform import provide_old_names
 from stoker.patches.tensorflow_transform_older import take_older_calls
 from stoker.stand_ins.tfma.names import provide_tfma
@@ -14,4 +15,5 @@ from stoker.stand_ins.tfma.names import provide_tfma
 provide_tfma()
 provide_old_names()
 take_older_calls()
+find_names_of_tensorflow_1()
 load_models_of_the_other_keras()

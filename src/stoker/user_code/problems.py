@@ -143,9 +143,16 @@ def _is_gone_from_tensorflow(module: str) -> bool:
 def _advise_environment(module: str) -> str:
     environment = "tf-1.15" if module.startswith("tensorflow.contrib") else "tf-2.15"
     return (
-        f"today's TensorFlow has no {module}. Use what replaced it, or the environment that has "
-        f"it: stoker env create {environment}, and Trainer(python={environment!r})."
+        f"today's TensorFlow has no {module}. {advise_replacement(module)}, or the environment "
+        f"that has it: stoker env create {environment}, and Trainer(python={environment!r})."
     )
+
+
+def advise_replacement(module: str) -> str:
+    """What to use instead of one of TensorFlow's own files; those of its Keras are public too."""
+    inner = "tensorflow.python.keras"
+    replaced = module.replace(inner, "tensorflow.keras")
+    return f"Use {replaced}" if f"{module}.".startswith(f"{inner}.") else "Use what replaced it"
 
 
 def _list_modules(statement: ImportStatement) -> list[str]:

@@ -154,6 +154,7 @@ class _Checker:
         )
         self._installs = self._read_installs()
         self._given_back: list[tuple[str, int, _Reach]] = []
+        self._early_lines = frozenset() if self._is_module else _list_lines_before_tfx(tree)
 
     def read(self, tree: ast.Module) -> None:
         """Look at every line that can be reached."""
@@ -173,8 +174,9 @@ class _Checker:
         if self._source.notebook:
             self._read_commands(self._source.notebook)
             self._read_keras(tree)
-        if self._is_program_without_tfx():
-            for name, line, reach in self._given_back:
+        is_without_tfx = self._is_program_without_tfx()
+        for name, line, reach in self._given_back:
+            if is_without_tfx or line in self._early_lines:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
                 self._add(State.NEEDS, line, message, reach)
 
@@ -365,6 +367,18 @@ class _Checker:
             may_not_matter=may_not_matter or not is_sure,
         )
         self.found.setdefault((line, message), finding)
+
+
+def _list_lines_before_tfx(tree: ast.Module) -> frozenset[int]:
+    """The lines that Python runs before the first of them that imports tfx; none if none does."""
+    early: list[int] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            if any(name.partition(".")[0] == "tfx" for name in _list_modules(statement)):
+                return frozenset(early)
+        elif not isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            early += range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+    return frozenset()
 
 
 def _list_modules(statement: ast.Import | ast.ImportFrom) -> list[str]:

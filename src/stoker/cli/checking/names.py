@@ -20,10 +20,12 @@ from google.protobuf.message import Message
 from stoker.any_python.lines import did_you_mean
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
+from stoker.patches.tensorflow_1 import PARTS
 from stoker.patches.tensorflow_transform_older import RENAMED
 from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
 from stoker.user_code.known_packages import find_package
+from stoker.user_code.problems import advise_replacement
 
 _IMPORTED = ("tfx", "tensorflow_model_analysis", "tensorflow_data_validation", "ml_metadata")
 _READ = ("tensorflow", "tensorflow_transform", "tfx_bsl")
@@ -130,7 +132,7 @@ class Names:
         return found
 
     def _note_given_back(self, name: str) -> None:
-        if _is_below(name, _GIVEN_BACK):
+        if _is_below(name, _GIVEN_BACK) or _is_found_in_compat(name):
             self.given_back.append(name)
 
 
@@ -189,9 +191,23 @@ def _find_read_member(module: str, name: str) -> ReadModule | None:
     home = names.get(name, path)
     if find_module(home):
         return ReadModule(home)
-    if name in names:
+    if name in names or _is_found_in_compat(path):
         return None
     raise Missing(_describe_missing(path))
+
+
+@functools.cache
+def _is_found_in_compat(name: str) -> bool:
+    """Whether TensorFlow has a name only in compat.v1, where a user's code finds it."""
+    module, _, last = name.rpartition(".")
+    part = module.removeprefix("tensorflow").removeprefix("._api.v2").removeprefix(".")
+    is_tensorflow = module.partition(".")[0] == "tensorflow" and part in PARTS
+    return (
+        is_tensorflow
+        and last not in (read_names(module) or (last,))
+        and find_module(name) is None
+        and _is_of_tensorflow_1(f"tensorflow.{part}.{last}".replace("..", "."))
+    )
 
 
 def _describe_missing(name: str) -> str:
@@ -214,8 +230,8 @@ def _describe_missing(name: str) -> str:
             "it: stoker env create tf-1.15, and Trainer(python='tf-1.15')."
         )
     return (
-        f"{public} is not in {where}, which is installed here. Use what replaced it, or the "
-        "environment of its time: stoker env create tf-2.15, and Trainer(python='tf-2.15')."
+        f"{public} is not in {where}, which is installed here. {advise_replacement(public)}, or "
+        "the environment of its time: stoker env create tf-2.15, and Trainer(python='tf-2.15')."
     )
 
 
