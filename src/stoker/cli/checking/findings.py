@@ -12,17 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stoker.any_python.layout import is_remote
-from stoker.any_python.url_files import PlaceError, find_lack, require_server
+from stoker.any_python.url_files import PlaceError, find_lack, require_place, require_server
+from stoker.cli.checking.beam_runners import RunnerReader
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
 from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
-from stoker.user_code.downloads import find_sure_calls, find_texts, read_download
+from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable
 from stoker.user_code.keras_choice import find_keras_2_lines, users_environ, uses_keras_2
 from stoker.user_code.known_packages import RUN_HERE, find_package
+from stoker.user_code.sure_calls import find_sure_calls
 
 
 class State(enum.StrEnum):
@@ -86,9 +88,16 @@ _PINNED_HERE = frozenset(
     {"keras", "protobuf", "tensorflow", "tensorflow-cpu", "tensorflow-transform", "tfx-bsl"}
 )
 _BRINGS_TENSORFLOW = frozenset({"tensorflow-data-validation", "tensorflow-model-analysis"})
+_MAY_BRING_TENSORFLOW = frozenset(
+    {
+        *("fairness-indicators", "model-card-toolkit", "tensorboard-plugin-fairness-indicators"),
+        *("tensorflow-serving-api", "tensorflow-text"),
+    }
+)
 _FILES = ("module_file", "schema_file")
 _FOLDERS = ("data_root", "input_base")
-_PLACES = (*_FILES, *_FOLDERS, "base_directory", "data_location", "pipeline_root", "source_uri")
+_READ = (*_FILES, *_FOLDERS, "data_location", "source_uri")
+_PLACES = (*_READ, "base_directory", "pipeline_root")
 _BY_POSITION = {
     **dict.fromkeys(
         ("ExampleGen", "csv_input", "external_input", "parquet_input", "tfrecord_input"),
@@ -147,10 +156,15 @@ class _Checker:
         self._written = self._paths.find_written(tree)
         self._steps = StepReader(tree, source, self._paths)
         self._old_layouts = OldLayouts(tree)
-        self._texts = find_texts(tree)
+        self._runners = RunnerReader(tree, self._paths)
+        self._downloads = DownloadReader(tree)
         self._sure_calls = find_sure_calls([tree], USER_FUNCTIONS)
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
+        )
+        self._is_compiled = any(
+            DIFFERENCES.get(getattr(one, "attr", getattr(one, "id", ""))) is _ELSEWHERE
+            for one in ast.walk(tree)
         )
         self._installs = self._read_installs()
         self._given_back: list[tuple[str, int, _Reach]] = []
@@ -230,6 +244,7 @@ class _Checker:
         for message in self._steps.find_problems(call):
             self._add(State.NEEDS, call.lineno, message, reach)
         self._read_download(call, reach)
+        self._read_runner(call, reach)
         if problem := self._old_layouts.find_problem(call):
             self._add(State.NEEDS, call.lineno, problem, reach)
         for message in self._steps.find_doubts(call):
@@ -237,7 +252,7 @@ class _Checker:
 
     def _read_download(self, call: ast.Call, reach: _Reach) -> None:
         """What a call fetches matters where it is made for certain and nobody answers."""
-        fetched = read_download(call, self._texts)
+        fetched = self._downloads.read(call)
         if fetched is None:
             return
         message, is_vain = fetched.message, False
@@ -245,8 +260,17 @@ class _Checker:
             if fetched.server:
                 require_server(fetched.server)
         except PlaceError as error:
-            message, is_vain = f"{error} {message}", call in self._sure_calls
+            message = f"{error} {message}"
+            is_vain = call in self._sure_calls and not fetched.goes_on
         self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=not is_vain)
+
+    def _read_runner(self, call: ast.Call, reach: _Reach) -> None:
+        """A Beam runner of other machines: it may be out of reach, or not be used at all."""
+        if lack := self._runners.find_lack(call):
+            in_doubt = call not in self._sure_calls
+            self._add(State.NEEDS, call.lineno, lack, reach, may_not_matter=in_doubt)
+        elif difference := self._runners.find_difference(call):
+            self._add(State.DIFFERS, call.lineno, difference)
 
     def _check_installed(self, module: str, line: int, reach: _Reach) -> None:
         top = module.partition(".")[0]
@@ -284,15 +308,25 @@ class _Checker:
         if path is None:
             return
         if is_remote(path):
-            if lack := find_lack(path):
-                state = State.NEEDS if "pip install" in lack else State.REFUSED
-                self._add(state, node.lineno, f"{path} cannot be reached. {lack}", reach)
+            self._check_remote(path, node.lineno, reach, argument)
         elif argument.endswith(_FILES) and not (path in self._written or self._is_there(path)):
             message = f"there is no file {path}: put it there, or give another path."
             self._add(State.NEEDS, node.lineno, message, reach)
         elif argument.endswith(_FOLDERS) and not self._is_there(path):
             message = f"there is no folder {path} yet: put the data there, unless the code does."
             self._add(State.NEEDS, node.lineno, message, reach, may_not_matter=True)
+
+    def _check_remote(self, path: str, line: int, reach: _Reach, argument: str) -> None:
+        """What is read from a bucket needs its server, unless another machine will read it."""
+        if lack := find_lack(path):
+            state = State.NEEDS if "pip install" in lack else State.REFUSED
+            self._add(state, line, f"{path} cannot be reached. {lack}", reach)
+            return
+        try:
+            require_place(path)
+        except PlaceError as error:
+            is_read_here = argument.endswith(_READ) and not self._is_compiled
+            self._add(State.NEEDS, line, str(error), reach, may_not_matter=not is_read_here)
 
     def _is_there(self, path: str) -> bool:
         names = [path]
@@ -308,26 +342,8 @@ class _Checker:
             for word in arguments.split():
                 name = _normalize(re.split(r"[\[=<>!~;]", word.strip("'\""))[0])
                 found.add(name)
-                if name in _INSTALLED_OVER_OURS:
-                    self._add(
-                        State.DIFFERS,
-                        line,
-                        f"pip install {name} would write TFX over Stoker: leave the line out.",
-                    )
-                elif name in _BRINGS_TENSORFLOW:
-                    self._add(
-                        State.DIFFERS,
-                        line,
-                        f"pip install {name} may bring another TensorFlow, and Stoker has its "
-                        "names: leave the line out.",
-                    )
-                elif name in _PINNED_HERE:
-                    self._add(
-                        State.DIFFERS,
-                        line,
-                        f"pip install {name} may replace the version that Stoker was tried with: "
-                        "leave the line out.",
-                    )
+                if told := _describe_install(name, arguments):
+                    self._add(State.DIFFERS, line, f"pip install {name} {told}")
         return frozenset(found)
 
     @contextlib.contextmanager
@@ -379,6 +395,19 @@ def _list_modules(statement: ast.Import | ast.ImportFrom) -> list[str]:
         else name.partition(".")[0]
         for name in names
     ]
+
+
+def _describe_install(name: str, arguments: str) -> str:
+    """What a notebook's installing a package does to what is installed here; empty for nothing."""
+    if name in _INSTALLED_OVER_OURS:
+        return "would write TFX over Stoker: leave the line out."
+    if name in _BRINGS_TENSORFLOW:
+        return "may bring another TensorFlow, and Stoker has its names: leave the line out."
+    if name in _MAY_BRING_TENSORFLOW and "--no-deps" not in arguments:
+        return "may bring another TensorFlow: install it with --no-deps."
+    if name in _PINNED_HERE:
+        return "may replace the version that Stoker was tried with: leave the line out."
+    return ""
 
 
 def _normalize(name: str) -> str:
