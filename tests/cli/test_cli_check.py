@@ -161,6 +161,7 @@ def without_network(monkeypatch):
             5,
         ),
         ("import apache_beam as beam\nwith beam.Pipeline(runner='DataflowRunner'): ...", 2),
+        ("import apache_beam\nRUN = 'DataflowRunner'\napache_beam.Pipeline(RUN, options=1)", 3),
         (
             "import apache_beam as beam\nfrom apache_beam.options import pipeline_options\n"
             f"o = pipeline_options.PipelineOptions({DATAFLOW})\nbeam.Pipeline(options=o)",
@@ -230,6 +231,8 @@ def test_a_beam_runner_that_only_one_way_names_is_told_without_stopping(check):
         f"tfdv.generate_statistics_from_csv('x.csv', pipeline_options=PipelineOptions({DATAFLOW}))",
         "from tfx import v1 as tfx\n\n"
         f"tfx.dsl.Pipeline('p', 'root', components=[], beam_pipeline_args={DATAFLOW})",
+        "from apache_beam.options import pipeline_options as o\noptions = o.PipelineOptions()\n"
+        "options.view_as(o.StandardOptions).runner = 'DataflowRunner'",
     ],
 )
 def test_a_beam_runner_that_is_not_used_is_told_as_a_difference(check, source):

@@ -51,7 +51,6 @@ HUB = "https://tfhub.dev/google/nnlm/2"
         (["BASE = 'https://tfhub.dev/'", "hub.load(BASE + 'google/nnlm')"], "tfhub.dev"),
         (["N = 'nnlm'", "hub.load(f'https://tfhub.dev/{N}')"], "tfhub.dev"),
         (["tf.keras.utils.get_file('x.tgz', origin='https://x.org/x.tgz')"], "x.org"),
-        (["import requests", "requests.get('https://x.org/x.csv')"], "x.org"),
         (["from sklearn.datasets import fetch_openml", "fetch_openml('adult')"], "api.openml.org"),
         (
             ["from sklearn import datasets", "datasets.fetch_california_housing()"],
@@ -76,6 +75,21 @@ def test_what_libraries_fetch_is_told_with_the_server_that_is_asked(lines, serve
     (told,) = read(*lines)
     assert told[0] == server
     assert "first" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "server"),
+    [
+        (["import requests", "requests.get('https://x.org/v1/models')"], "x.org"),
+        (["from requests import post", "post('https://x.org/v1', json={})"], "x.org"),
+        (["from google.cloud import storage", "storage.Client()"], "storage.googleapis.com"),
+        (["from google.cloud import bigquery as b", "b.Client('p')"], "bigquery.googleapis.com"),
+    ],
+)
+def test_what_asks_a_server_is_told(lines, server):
+    ((asked, message),) = read(*lines)
+    assert asked == server
+    assert " asks " in message
 
 
 @pytest.mark.parametrize(

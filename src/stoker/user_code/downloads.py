@@ -172,6 +172,21 @@ class _Call:
         message = f"{self._name} downloads {address}: fetch it first, and name the file instead."
         return self._tell(message, host)
 
+    def read_request(self) -> Download | None:
+        found = self.read_address()
+        message = f"{self._name} asks {self._address}: leave the line out, if it is not needed."
+        return self._tell(message, found.server) if found else None
+
+    def read_cloud(self) -> Download | None:
+        service = self.full_name.split(".")[2]
+        if service == "storage" and os.environ.get("STORAGE_EMULATOR_HOST"):
+            return None
+        what = "asks Google Cloud, with its credentials"
+        return self._tell(
+            f"{self._name} {what}: copy what it reads, and name the files instead.",
+            f"{service}.googleapis.com",
+        )
+
     def read_retrieval(self) -> Download | None:
         message = "urlretrieve needs the network: put the file there first, and leave the line out."
         return self._tell(message, urlsplit(self._address or "").hostname)
@@ -291,7 +306,9 @@ _KINDS: tuple[tuple[re.Pattern[str], Callable[[_Call], Download | None]], ...] =
     (re.compile(r"(^|\.)(tfds|tensorflow_datasets)\.(load|builder)$"), _Call.read_tfds),
     (re.compile(r"(^|\.)urlretrieve$"), _Call.read_retrieval),
     (re.compile(r"(^|\.)read_(csv|excel|json|parquet|table)$"), _Call.read_address),
-    (re.compile(r"(^|\.)(urlopen|requests\.get|wget\.download)$"), _Call.read_address),
+    (re.compile(r"(^|\.)(urlopen|wget\.download)$"), _Call.read_address),
+    (re.compile(r"^requests\.(get|post)$"), _Call.read_request),
+    (re.compile(r"^google\.cloud\.(storage|bigquery|aiplatform)\.Client$"), _Call.read_cloud),
     (re.compile(r"^gdown\.(cached_)?download(_folder)?$"), _Call.read_drive),
     (re.compile(r"(^|\.)(from_pretrained|SentenceTransformer)$"), _Call.read_hugging_face),
     (re.compile(r"^huggingface_hub\.(hf_hub|snapshot)_download$"), _Call.read_hugging_face),

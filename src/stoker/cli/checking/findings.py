@@ -181,9 +181,8 @@ class _Checker:
             elif isinstance(node, ast.Attribute | ast.Name):
                 with self._noting(node.lineno, visit.reach):
                     self._read_name(node)
-            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                with self._noting(node.lineno, visit.reach):
-                    self._names.assign(node.targets[0].id, node.value)
+            elif isinstance(node, ast.Assign):
+                self._read_assignment(node, visit.reach)
         if self._source.notebook:
             self._read_commands(self._source.notebook)
             self._read_keras(tree)
@@ -250,6 +249,12 @@ class _Checker:
         for message in self._steps.find_doubts(call):
             self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=True)
 
+    def _read_assignment(self, node: ast.Assign, reach: _Reach) -> None:
+        self._read_runner(node, reach)
+        if isinstance(node.targets[0], ast.Name):
+            with self._noting(node.lineno, reach):
+                self._names.assign(node.targets[0].id, node.value)
+
     def _read_download(self, call: ast.Call, reach: _Reach) -> None:
         """What a call fetches matters where it is made for certain and nobody answers."""
         fetched = self._downloads.read(call)
@@ -264,13 +269,13 @@ class _Checker:
             is_vain = call in self._sure_calls and not fetched.goes_on
         self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=not is_vain)
 
-    def _read_runner(self, call: ast.Call, reach: _Reach) -> None:
+    def _read_runner(self, node: ast.Call | ast.Assign, reach: _Reach) -> None:
         """A Beam runner of other machines: it may be out of reach, or not be used at all."""
-        if lack := self._runners.find_lack(call):
-            in_doubt = call not in self._sure_calls
-            self._add(State.NEEDS, call.lineno, lack, reach, may_not_matter=in_doubt)
-        elif difference := self._runners.find_difference(call):
-            self._add(State.DIFFERS, call.lineno, difference)
+        if lack := self._runners.find_lack(node):
+            in_doubt = node not in self._sure_calls
+            self._add(State.NEEDS, node.lineno, lack, reach, may_not_matter=in_doubt)
+        elif difference := self._runners.find_difference(node):
+            self._add(State.DIFFERS, node.lineno, difference)
 
     def _check_installed(self, module: str, line: int, reach: _Reach) -> None:
         top = module.partition(".")[0]

@@ -173,11 +173,13 @@ def generate_statistics_from_dataframe(
     return count_in_memory(_convert_frame(dataframe), options)
 
 
-def count_in_memory(batch: pa.RecordBatch, options: StatsOptions) -> Statistics:
+def count_in_memory(
+    record_batch: pa.RecordBatch, options: StatsOptions | None = None
+) -> Statistics:
     """The statistics of one batch; of what is in memory, TFDV counts words by sketches."""
-    sketched = copy.copy(options)
+    sketched = copy.copy(options or StatsOptions())
     sketched.use_sketch_based_topk_uniques = True
-    return count([batch], sketched)
+    return count([record_batch], sketched)
 
 
 def _convert_frame(dataframe: "pd.DataFrame") -> pa.RecordBatch:
