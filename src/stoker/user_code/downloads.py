@@ -181,11 +181,8 @@ class _Call:
         service = self.full_name.split(".")[2]
         if service == "storage" and os.environ.get("STORAGE_EMULATOR_HOST"):
             return None
-        what = "asks Google Cloud, with its credentials"
-        return self._tell(
-            f"{self._name} {what}: copy what it reads, and name the files instead.",
-            f"{service}.googleapis.com",
-        )
+        message = f"{self._name} asks Google Cloud: copy what it reads, and name the files instead."
+        return self._tell(message, f"{service}.googleapis.com")
 
     def read_retrieval(self) -> Download | None:
         message = "urlretrieve needs the network: put the file there first, and leave the line out."
