@@ -679,3 +679,33 @@ def test_a_name_that_comes_back_is_fine_in_what_a_pipeline_names(check):
         features="import tensorflow_transform as tft\ndef make(x):\n    return tft.uniques(x)",
     )
     assert (lines(record), record["would_run"]) == ([], True)
+
+
+KERAS_2 = "import tensorflow as tf\nx = tf.keras.Input((1,))\ny = tf.reshape(x, [-1])\n"
+
+
+def test_a_program_is_told_what_of_it_only_keras_2_runs(check, monkeypatch):
+    monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+    assert lines(check(program=KERAS_2), "needs") == [
+        "needs 3: calls tf.reshape on a Keras input, which is of Keras 2, and it runs with "
+        "Keras 3: set TF_USE_LEGACY_KERAS=1 for it."
+    ]
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
+    assert check(program=KERAS_2)["would_run"]
+
+
+def test_a_module_whose_keras_stoker_chooses_is_not_told(check, monkeypatch):
+    monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+    assert check(module=f"{KERAS_2}def run_fn(fn_args): ...")["would_run"]
+
+
+def test_a_program_that_runs_its_own_preprocessing_fn_lacks_what_tfx_gives_back(check):
+    source = (
+        "import tensorflow_transform.beam as tft_beam\n"
+        "from tensorflow_transform.tf_metadata import dataset_schema\n"
+        "def preprocessing_fn(inputs): ...\n"
+    )
+    run = "tft_beam.AnalyzeAndTransformDataset(preprocessing_fn)"
+    (told,) = lines(check(program=source + run), "needs")
+    assert "dataset_schema is there only after tfx: put `import tfx` before this line" in told
+    assert check(program=source.replace(" as tft_beam", ""))["would_run"]

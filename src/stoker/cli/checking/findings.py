@@ -185,8 +185,11 @@ class _Checker:
                 self._read_assignment(node, visit.reach)
         if self._source.notebook:
             self._read_commands(self._source.notebook)
-            self._read_keras(tree)
+            way = "cells have Keras 3: put %env TF_USE_LEGACY_KERAS=1 into the first cell."
+            self._read_keras(tree, way)
         if self._is_program_without_tfx():
+            if not self._source.notebook:
+                self._read_keras(tree, "it runs with Keras 3: set TF_USE_LEGACY_KERAS=1 for it.")
             for name, line, reach in self._given_back:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
                 self._add(State.NEEDS, line, message, reach)
@@ -199,21 +202,18 @@ class _Checker:
             message = f"{command} needs the network: put what it fetches here first, by its path."
             self._add(State.NEEDS, line, message, may_not_matter=True)
 
-    def _read_keras(self, tree: ast.Module) -> None:
-        """What cells do that the Keras of their kernel does not."""
+    def _read_keras(self, tree: ast.Module, way: str) -> None:
+        """What cells, or a program, do that the Keras of their process does not."""
         if uses_keras_2(users_environ()):
             return
         for line, sign in find_keras_2_lines(tree):
-            message = (
-                f"{sign}, which is of Keras 2, and cells have Keras 3: put %env "
-                "TF_USE_LEGACY_KERAS=1 into the first cell."
-            )
-            self._add(State.NEEDS, line, message)
+            self._add(State.NEEDS, line, f"{sign}, which is of Keras 2, and {way}")
 
     def _is_program_without_tfx(self) -> bool:
         """Whether Python alone would run the text, and none of our own code with it."""
         has_tfx = any(name.partition(".")[0] == "tfx" for name in self._names.used)
-        return not (has_tfx or self._source.is_reached or self._source.reaches or self._is_module)
+        is_module = self._is_module and not any(_is_of_beam(name) for name in self._names.used)
+        return not (has_tfx or self._source.is_reached or self._source.reaches or is_module)
 
     def describe_names(self) -> Iterator[Finding]:
         """What is found of each package of the family."""
@@ -386,6 +386,11 @@ class _Checker:
             may_not_matter=may_not_matter or not is_sure,
         )
         self.found.setdefault((line, message), finding)
+
+
+def _is_of_beam(name: str) -> bool:
+    """Whether a name is what runs a preprocessing_fn without TFX: such a file is a program."""
+    return name.startswith("tensorflow_transform.beam.")
 
 
 def _list_modules(statement: ast.Import | ast.ImportFrom) -> list[str]:
