@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from stoker.any_python import url_files
 from stoker.any_python.url_files import _PROXIES
+from stoker.dsl import beam
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -103,6 +105,9 @@ def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, sou
         ("tf.keras.utils.get_file('x.csv', 'https://x.org/x.csv')", "https://x.org/x.csv"),
         ("pd.read_csv('https://x.org/x.csv')", "name the file instead"),
         ("pd.read_csv('x.csv')", None),
+        ("nltk.download('no-such-corpus')", "unless nltk_data has it"),
+        ("AutoTokenizer.from_pretrained('no-such-owner/bert')", "its folder or HF_HOME"),
+        ("kagglehub.dataset_download('no-such-owner/data')", "leave the line out"),
     ],
 )
 def test_what_is_downloaded_in_the_middle_of_a_run_is_told(check, source, advice, monkeypatch):
@@ -126,6 +131,115 @@ def test_what_must_be_downloaded_from_a_server_that_is_not_found_would_not_run(c
     (told,) = lines(record, "needs")
     assert told.startswith("needs 4: hub.invalid is not found")
     assert check(module=module.replace("build()\n", "if f: build()\n", 1))["would_run"]
+
+
+DATAFLOW = ["--runner=DataflowRunner", "--project=p", "--region=r", "--temp_location=gs://b/t"]
+
+
+@pytest.fixture
+def without_network(monkeypatch):
+    """No server has an address, and no proxy is there to ask."""
+    for proxy in _PROXIES:
+        monkeypatch.delenv(proxy, raising=False)
+    monkeypatch.setattr(beam, "_DATAFLOW_SERVER", "dataflow.invalid")
+
+
+@pytest.mark.usefixtures("without_network")
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        (
+            "from tfx import v1 as tfx\nstep = tfx.components.Transform(module_file='m.py')\n"
+            f"tfx.dsl.Pipeline('p', 'root', components=[step], beam_pipeline_args={DATAFLOW})",
+            3,
+        ),
+        (
+            f"from tfx import v1 as tfx\nFLAGS = {DATAFLOW}\ndef make(flags):\n"
+            "  step = tfx.components.Transform(module_file='m.py')\n"
+            "  tfx.dsl.Pipeline('p', 'root', components=[step], beam_pipeline_args=flags)\n"
+            "make(FLAGS)",
+            5,
+        ),
+        ("import apache_beam as beam\nwith beam.Pipeline(runner='DataflowRunner'): ...", 2),
+        ("import apache_beam\nRUN = 'DataflowRunner'\napache_beam.Pipeline(RUN, options=1)", 3),
+        (
+            "import apache_beam as beam\nfrom apache_beam.options import pipeline_options\n"
+            f"o = pipeline_options.PipelineOptions({DATAFLOW})\nbeam.Pipeline(options=o)",
+            3,
+        ),
+        (
+            "import apache_beam as beam\nGIVEN = {'runner': 'DataflowRunner', 'project': 'p'}\n"
+            "beam.Pipeline(options=beam.pipeline.PipelineOptions(flags=[], **GIVEN))",
+            3,
+        ),
+    ],
+)
+def test_a_beam_runner_that_cannot_be_asked_is_told(check, source, line):
+    module = {"m": "def preprocessing_fn(inputs): ..."} if "m.py" in source else {}
+    record = check(pipeline=source, **module)
+    (told,) = lines(record, "needs")
+
+    assert not record["would_run"]
+    assert told.startswith(f"needs {line}: --runner=DataflowRunner cannot be asked: dataflow.inv")
+    assert told.endswith("Or leave the flag out to compute on this machine.")
+
+
+@pytest.mark.usefixtures("without_network")
+@pytest.mark.parametrize(
+    ("source", "would_run"),
+    [
+        (
+            "from tfx.components import CsvExampleGen\nCsvExampleGen(input_base='gs://b/data')",
+            False,
+        ),
+        ("from tfx.components import CsvExampleGen\nif x:\n  CsvExampleGen('gs://b/data')", True),
+        ("from tfx import v1\nv1.dsl.Pipeline('p', pipeline_root='gs://b/root')", True),
+        (
+            "from tfx import v1\nv1.components.CsvExampleGen('gs://b/data')\n"
+            "v1.orchestration.experimental.KubeflowV2DagRunner",
+            True,
+        ),
+    ],
+)
+def test_a_bucket_whose_server_is_not_found_is_told(check, monkeypatch, source, would_run):
+    monkeypatch.setitem(url_files._SERVERS, "gs", "storage.invalid")
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
+    record = check(pipeline=source)
+    (told,) = lines(record, "needs")
+
+    assert record["would_run"] == would_run
+    assert "cannot be reached: storage.invalid is not found" in told
+
+
+@pytest.mark.usefixtures("without_network")
+def test_a_beam_runner_that_only_one_way_names_is_told_without_stopping(check):
+    source = (
+        "import apache_beam as beam\ndef cloud():\n  return beam.Pipeline(runner='DataflowRunner')"
+        "\ndef main(args):\n  p = cloud() if args.cloud else beam.Pipeline()\nmain(1)"
+    )
+    record = check(pipeline=source)
+    assert record["would_run"]
+    assert len(lines(record, "needs")) == 1
+
+
+@pytest.mark.usefixtures("without_network")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import tensorflow_data_validation as tfdv\n"
+        "from apache_beam.options.pipeline_options import PipelineOptions\n"
+        f"tfdv.generate_statistics_from_csv('x.csv', pipeline_options=PipelineOptions({DATAFLOW}))",
+        "from tfx import v1 as tfx\n\n"
+        f"tfx.dsl.Pipeline('p', 'root', components=[], beam_pipeline_args={DATAFLOW})",
+        "from apache_beam.options import pipeline_options as o\noptions = o.PipelineOptions()\n"
+        "options.view_as(o.StandardOptions).runner = 'DataflowRunner'",
+    ],
+)
+def test_a_beam_runner_that_is_not_used_is_told_as_a_difference(check, source):
+    record = check(pipeline=source)
+    assert record["would_run"]
+    (told,) = lines(record, "differs")
+    assert told.startswith("differs 3: DataflowRunner is not used: ")
 
 
 @pytest.mark.parametrize(
@@ -334,6 +448,21 @@ def test_a_notebook_is_checked_cell_by_cell_with_the_modules_that_it_writes(chec
 
 def check_cells(check, *cells):
     return check(target="n.ipynb", **{"n.ipynb": notebook(*cells)})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("fairness_indicators", ["may bring another TensorFlow: install it with --no-deps."]),
+        ("--no-deps fairness_indicators", []),
+        ("'tensorflow-text==2.4.*'", ["may bring another TensorFlow: install it with --no-deps."]),
+        ("keras", ["may replace the version that Stoker was tried with: leave the line out."]),
+        ("pandas", []),
+    ],
+)
+def test_what_installing_does_to_what_is_installed_is_told(check, arguments, told):
+    found = lines(check_cells(check, f"!pip install {arguments}"), "differs")
+    assert [one.partition(" may ")[2] for one in found] == [one[4:] for one in told]
 
 
 @pytest.mark.parametrize(
@@ -564,3 +693,33 @@ def test_a_name_that_comes_back_is_fine_in_what_a_pipeline_names(check):
         features="import tensorflow_transform as tft\ndef make(x):\n    return tft.uniques(x)",
     )
     assert (lines(record), record["would_run"]) == ([], True)
+
+
+KERAS_2 = "import tensorflow as tf\nx = tf.keras.Input((1,))\ny = tf.reshape(x, [-1])\n"
+
+
+def test_a_program_is_told_what_of_it_only_keras_2_runs(check, monkeypatch):
+    monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+    assert lines(check(program=KERAS_2), "needs") == [
+        "needs 3: calls tf.reshape on a Keras input, which is of Keras 2, and it runs with "
+        "Keras 3: set TF_USE_LEGACY_KERAS=1 for it."
+    ]
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
+    assert check(program=KERAS_2)["would_run"]
+
+
+def test_a_module_whose_keras_stoker_chooses_is_not_told(check, monkeypatch):
+    monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+    assert check(module=f"{KERAS_2}def run_fn(fn_args): ...")["would_run"]
+
+
+def test_a_program_that_runs_its_own_preprocessing_fn_lacks_what_tfx_gives_back(check):
+    source = (
+        "import tensorflow_transform.beam as tft_beam\n"
+        "from tensorflow_transform.tf_metadata import dataset_schema\n"
+        "def preprocessing_fn(inputs): ...\n"
+    )
+    run = "tft_beam.AnalyzeAndTransformDataset(preprocessing_fn)"
+    (told,) = lines(check(program=source + run), "needs")
+    assert "dataset_schema is there only after tfx: put `import tfx` before this line" in told
+    assert check(program=source.replace(" as tft_beam", ""))["would_run"]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from stoker.any_python.url_files import _PROXIES
+from stoker.any_python.url_files import _PROXIES, PlaceError
 from stoker.artifacts import Schema
 from stoker.components import (
     CsvExampleGen,
@@ -19,7 +19,7 @@ from stoker.components import (
     Trainer,
     Transform,
 )
-from stoker.dsl import Pipeline, RuntimeParameter, component
+from stoker.dsl import Pipeline, RuntimeParameter, beam, component
 from stoker.errors import BadPipeline, StokerError
 from stoker.launchers.in_process import InProcess
 from stoker.launchers.processes import Processes
@@ -209,6 +209,10 @@ def test_what_a_step_of_the_users_own_may_make_is_awaited(tmp_path):
     assert check(download, gen, trainer) == []
 
 
+def refuse(server):
+    raise PlaceError(f"{server} is not found.")
+
+
 class TestDownloads:
     """What run_fn fetches from servers that have no address here."""
 
@@ -257,10 +261,70 @@ class TestDownloads:
         assert doubt.startswith("Trainer: warning: ")
         assert "module.py, line 4: hub.invalid is not found" in doubt
 
+    def test_one_that_goes_on_without_its_data_is_told_and_not_refused(
+        self, gen, write, monkeypatch
+    ):
+        monkeypatch.setattr(before_work, "require_server", refuse)
+        _, doubt = self.check(gen, write("nltk.download('no-such-corpus')"))
+        assert doubt.endswith("downloads no-such-corpus, unless nltk_data has it: fetch it first.")
+
     def test_one_that_was_made_before_is_not_told(self, gen, write, tmp_path):
         digest = hashlib.sha1(b"https://hub.invalid/model").hexdigest()
         (tmp_path / "hub" / digest).mkdir(parents=True)
         assert self.check(gen, write("build()")) == []
+
+
+class TestBeamRunners:
+    """Transform with flags for runners on other machines."""
+
+    @pytest.fixture(autouse=True)
+    def _without_network(self, monkeypatch):
+        for proxy in _PROXIES:
+            monkeypatch.delenv(proxy, raising=False)
+        monkeypatch.setattr(beam, "_DATAFLOW_SERVER", "dataflow.invalid")
+        monkeypatch.setattr(beam.shutil, "which", lambda _: None)
+
+    def check(self, gen, tmp_path, *flags, of_step=()):
+        path = tmp_path / "module.py"
+        path.write_text("def preprocessing_fn(inputs): ...")
+        schema = ImportSchemaGen(schema_file=str(path))
+        transform = Transform(
+            gen.outputs["examples"], schema.outputs["schema"], module_file=str(path)
+        )
+        if of_step:
+            transform.with_beam_pipeline_args(list(of_step))
+        steps = [gen, schema, transform]
+        plans, unplanned = plan_steps(steps, {})
+        looking = BeforeWork(
+            plans=plans, given={}, launcher=Processes(), beam_pipeline_args=list(flags)
+        )
+        return looking.check(steps, unplanned)
+
+    @pytest.mark.parametrize(
+        ("flags", "told"),
+        [
+            (["--runner=DataflowRunner"], "needs --project, --region, --temp_location too"),
+            (
+                [
+                    *("--runner=DataflowRunner", "--project=p", "--region=r"),
+                    "--temp_location=gs://b/t",
+                ],
+                "cannot be asked: dataflow.invalid is not found",
+            ),
+            (["--runner", "FlinkRunner"], "needs Java"),
+        ],
+    )
+    def test_one_that_cannot_be_asked_is_refused(self, gen, tmp_path, flags, told):
+        with pytest.raises(BadPipeline, match=told) as refused:
+            self.check(gen, tmp_path, *flags)
+        assert str(refused.value).startswith("Transform: --runner=")
+        assert str(refused.value).endswith("leave the flag out to compute on this machine.")
+        with pytest.raises(BadPipeline, match=told):
+            self.check(gen, tmp_path, of_step=flags)
+
+    def test_those_of_this_machine_are_not(self, gen, tmp_path):
+        assert self.check(gen, tmp_path, "--runner=DirectRunner", "--project=p") == []
+        assert self.check(gen, tmp_path, "--runner=DataflowRunner", of_step=["--x"]) == []
 
 
 def test_a_label_that_is_no_column(gen, module):

@@ -47,10 +47,21 @@ def test_tfdv_reads_data_from_a_bucket_and_keeps_what_it_finds_there(bucket, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
 
 
-def test_tfdv_says_that_the_place_for_its_statistics_is_a_folder(tmp_path):
-    (tmp_path / "data.csv").write_text("age\n1\n")
-    with pytest.raises(ValueError, match="is the file of the statistics, got the folder"):
-        tfdv.generate_statistics_from_csv(str(tmp_path / "data.csv"), output_path=str(tmp_path))
+@pytest.mark.parametrize(
+    ("count", "options"),
+    [
+        (tfdv.generate_statistics_from_csv, {}),
+        (tfdv.generate_statistics_from_tfrecord, {}),
+        (tfdv.validate_examples_in_csv, {"stats_options": tfdv.StatsOptions()}),
+        (tfdv.validate_examples_in_tfrecord, {"stats_options": tfdv.StatsOptions()}),
+    ],
+)
+def test_tfdv_says_before_it_reads_that_the_place_for_its_statistics_is_a_folder(
+    tmp_path, count, options
+):
+    for folder in (str(tmp_path), "statistics/"):
+        with pytest.raises(ValueError, match="is the file of the statistics, got the folder"):
+            count("there is no such data", output_path=folder, **options)
 
 
 class Options:

@@ -135,14 +135,21 @@ def connect(url: str) -> tuple[Any, str]:
         raise ValueError(f"{url} cannot be read or written here. {lack}")
     fsspec = importlib.import_module("fsspec")
     scheme, rest = split_url(url)
+    require_place(url)
+    files, path = fsspec.core.url_to_fs(f"{scheme}://{rest}", use_listings_cache=False)
+    return files, path
+
+
+def require_place(url: str) -> None:
+    """Raise PlaceError if the server of a URL has no address here; none is asked anything."""
+    fsspec = importlib.import_module("fsspec")
+    scheme, _ = split_url(url)
     server = _SERVERS.get(scheme)
     if server and not (os.environ.get(_EMULATOR) or fsspec.config.conf.get(scheme)):
         try:
             require_server(server)
         except PlaceError as error:
             raise PlaceError(f"{url} cannot be reached: {error}") from error
-    files, path = fsspec.core.url_to_fs(f"{scheme}://{rest}", use_listings_cache=False)
-    return files, path
 
 
 @functools.lru_cache(maxsize=None)  # an error is not kept

@@ -3,6 +3,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +11,14 @@ from typing import Any
 
 from stoker.any_python.modules import PIPELINE_MODULE, is_installed
 from stoker.any_python.own_code import OUR_PLACES
+from stoker.any_python.url_files import PlaceError, require_server
 
 _DIRECT_RUNNERS = ("directrunner", "switchingdirectrunner", "bundlebaseddirectrunner")
+_DATAFLOW = ("dataflowrunner", "testdataflowrunner")
+_DATAFLOW_SERVER = "dataflow.googleapis.com"
+_NEEDED_BY_DATAFLOW = ("project", "region", "temp_location")
+_OF_JAVA = ("flinkrunner", "sparkrunner")
+_INSTEAD = "leave the flag out to compute on this machine."
 _IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
 
 
@@ -23,6 +30,8 @@ class BeamFlags:
     runner: str
     direct_num_workers: int | None
     direct_running_mode: str
+    region: str
+    temp_location: str
 
     @property
     def names_a_runner(self) -> bool:
@@ -34,6 +43,13 @@ class BeamFlags:
         """Whether the user's functions will be called in other processes than this one."""
         here = ("", "fnapirunner", *_DIRECT_RUNNERS)
         return self._runner_name not in here or self.direct_running_mode == "multi_processing"
+
+    def find_lack(self) -> str:
+        """Why the runner that is named cannot be asked from here; empty if it may be."""
+        missing = [f"--{name}" for name in _NEEDED_BY_DATAFLOW if not getattr(self, name)]
+        if self._runner_name in _DATAFLOW and missing:
+            return f"--runner={self.runner} needs {', '.join(missing)} too, or {_INSTEAD}"
+        return find_lack_of_runner(self.runner)
 
     @property
     def _runner_name(self) -> str:
@@ -47,11 +63,26 @@ def parse_flags(beam_pipeline_args: Sequence[str]) -> BeamFlags:
     parser.add_argument("--runner", default="")
     parser.add_argument("--direct_num_workers", type=int)
     parser.add_argument("--direct_running_mode", default="in_memory")
+    parser.add_argument("--region", default="")
+    parser.add_argument("--temp_location", default="")
     try:
         known, _ = parser.parse_known_args(list(beam_pipeline_args))
     except argparse.ArgumentError as error:
         raise ValueError(f"beam_pipeline_args {list(beam_pipeline_args)}: {error}.") from error
     return BeamFlags(**vars(known))
+
+
+def find_lack_of_runner(runner: str) -> str:
+    """Why a runner of other machines cannot be asked from here; empty if it may be."""
+    name = runner.rpartition(".")[2].lower()
+    if name in _DATAFLOW:
+        try:
+            require_server(_DATAFLOW_SERVER)
+        except PlaceError as error:
+            return f"--runner={runner} cannot be asked: {error} Or {_INSTEAD}"
+    if name in _OF_JAVA and not shutil.which("java"):
+        return f"--runner={runner} needs Java, which is not here: install it, or {_INSTEAD}"
+    return ""
 
 
 def make_pipeline(beam_pipeline_args: Sequence[str]) -> Any:

@@ -31,7 +31,13 @@ from stoker.any_python.lines import did_you_mean
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
 from stoker.dsl.conditions import conditions_here
-from stoker.dsl.executor import BaseDriver, ExecutorClassSpec, parse_message, reference_to
+from stoker.dsl.executor import (
+    BaseBeamExecutor,
+    BaseDriver,
+    ExecutorClassSpec,
+    parse_message,
+    reference_to,
+)
 from stoker.dsl.loops import check_in_loops, loops_here
 from stoker.dsl.parameters import RuntimeParameter, substitute
 from stoker.dsl.placeholders import Facts, NotYet, Placeholder, fill_in, is_open, placeholders_in
@@ -549,6 +555,8 @@ class BaseComponent(Node):
     """Whether the step needs TensorFlow even when the user's code does not name it."""
     WORKS_ON_SHARDS: ClassVar[bool] = False
     """Whether its executor opens a pool for its shards, and may begin again if it is lost."""
+    USES_BEAM: ClassVar[bool] = False
+    """Whether it may run on Apache Beam, with the flags of the pipeline."""
     PACKAGES: ClassVar[tuple[str, ...]] = ()
     """What the step imports that only an extra of Stoker's installs."""
     RESUMABLE: ClassVar[bool] = False
@@ -594,6 +602,13 @@ class BaseComponent(Node):
     @property
     def exec_properties(self) -> dict[str, Any]:  # noqa: D102
         return self.spec.exec_properties
+
+    @property
+    def uses_beam(self) -> bool:
+        """Whether it may run a Beam pipeline: by its class, or by that of its executor."""
+        executor = self.executor_spec.executor_class
+        is_of_beam = isinstance(executor, type) and issubclass(executor, BaseBeamExecutor)
+        return self.USES_BEAM or is_of_beam
 
     def list_required_channels(self) -> list[Channel]:  # noqa: D102
         return [channel for key, channel in self.inputs.items() if self.needs_input(key)]

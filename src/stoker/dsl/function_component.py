@@ -359,6 +359,7 @@ def _make_component_class(made_of: FunctionComponent) -> type[BaseComponent]:
     class Step(BaseComponent):
         SPEC_CLASS: ClassVar = spec_class
         EXECUTOR_SPEC: ClassVar = ExecutorClassSpec(function)
+        USES_BEAM: ClassVar = bool(signature.beam_pipelines)
 
         def __init__(self, instance_name: str | None = None, **given: Any) -> None:
             plain = {

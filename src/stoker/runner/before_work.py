@@ -14,6 +14,7 @@ from stoker.any_python import fileio
 from stoker.any_python.forking import num_cpus
 from stoker.any_python.url_files import PlaceError, require_server
 from stoker.components.importer import Importer
+from stoker.dsl.beam import parse_flags
 from stoker.dsl.component import BaseComponent, Node, Problem
 from stoker.dsl.user_code import UserCodeComponent
 from stoker.errors import BadPipeline
@@ -21,10 +22,11 @@ from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.launchers.resources import check_gpus
 from stoker.runner.plan import StepPlan
-from stoker.user_code.downloads import find_downloads, find_sure_calls
+from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable, scan
 from stoker.user_code.known_packages import find_package
 from stoker.user_code.problems import find_problems
+from stoker.user_code.sure_calls import find_sure_calls
 from stoker.views.table import readable_path
 
 _MADE_BY_MODELS = "transformed_"
@@ -38,6 +40,8 @@ class BeforeWork:
     plans: Mapping[str, StepPlan]
     given: dict[str, Any]
     launcher: Launcher
+    beam_pipeline_args: Sequence[Any] = ()
+    """Those of the pipeline, for steps that have none of their own."""
 
     def check(self, nodes: Sequence[Node], unplanned: Mapping[str, str]) -> list[str]:
         """What the user should know; raises BadPipeline for what cannot work.
@@ -83,6 +87,7 @@ class BeforeWork:
     def _find_lack(self, node: BaseComponent) -> Iterator[Problem]:
         """What this machine lacks of what a step, and its workers, ask for."""
         yield from node.find_lacks()
+        yield from self._find_lack_of_beam(node)
         if not (node.workers and node.workers.is_group and isinstance(self.launcher, Processes)):
             return
         try:
@@ -92,6 +97,14 @@ class BeforeWork:
         if node.workers.count > num_cpus():
             text = f"its {node.workers.count} workers share {num_cpus()} processors."
             yield Problem(text=text, is_certain=False)
+
+    def _find_lack_of_beam(self, node: BaseComponent) -> Iterator[Problem]:
+        """That the Beam runner which the flags name cannot be asked; flags may be for later."""
+        flags = node.beam_pipeline_args or self.beam_pipeline_args
+        if not node.uses_beam or not all(isinstance(flag, str) for flag in flags):
+            return
+        if lack := parse_flags(flags).find_lack():
+            yield Problem(text=lack, is_certain=_is_ours(node))
 
     def _check_features(self, node: BaseComponent, plan: StepPlan) -> Iterable[Problem]:
         if type(node).check_features is BaseComponent.check_features:
@@ -147,13 +160,13 @@ def _find_vain_downloads(node: BaseComponent, plan: StepPlan) -> Iterator[Proble
     functions = node.FUNCTIONS if isinstance(node, UserCodeComponent) else ()
     sure = find_sure_calls(trees.values(), functions)
     for path, tree in trees.items():
-        for call, found in find_downloads(tree):
+        for call, found in DownloadReader(tree).find_all():
             try:
                 if found.server:
                     require_server(found.server)
             except PlaceError as error:
                 text = f"{readable_path(path)}, line {found.line}: {error} {found.message}"
-                yield Problem(text=text, is_certain=call in sure)
+                yield Problem(text=text, is_certain=call in sure and not found.goes_on)
 
 
 def _find_missing_files(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:

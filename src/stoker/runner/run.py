@@ -75,7 +75,7 @@ def begin_run(
     check_places(pipeline.pipeline_root, steps_to_run, given)
     root = Root.at(fill_in(substitute(pipeline.pipeline_root, given), Facts()))
     _check_writable(root, pipeline)
-    plans = _plan(steps_to_run, given, launcher, console, alone=alone)
+    plans = _plan(pipeline, steps_to_run, given, launcher, console, alone=alone)
     config = _choose_store(pipeline, root, console, alone=alone is not None and not joins)
     if not (joins or (pipeline.enable_cache and config.exists())):
         # First of all, since importing TensorFlow takes longer than all that comes before it.
@@ -117,6 +117,7 @@ def begin_run(
 
 
 def _plan(
+    pipeline: Pipeline,
     steps: Sequence[Node],
     given: dict[str, Any],
     launcher: Launcher,
@@ -128,7 +129,12 @@ def _plan(
     try:
         with look_once():
             plans, problems = plan_steps(steps, given)
-            check = BeforeWork(plans=plans, given=given, launcher=launcher)
+            check = BeforeWork(
+                plans=plans,
+                given=given,
+                launcher=launcher,
+                beam_pipeline_args=pipeline.beam_pipeline_args,
+            )
             for doubt in check.check([step for step in steps if alone in (None, step)], problems):
                 console.step(doubt)
     except PlaceError as error:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from stoker.task import ProcessNeeds
 from stoker.user_code.imports import ModuleImports, import_statements, scan
+from stoker.user_code.keras_inputs import find_functions_on_inputs
 
 KERAS_VARIABLE = "TF_USE_LEGACY_KERAS"
 _BACKEND_VARIABLE = "KERAS_BACKEND"
@@ -290,6 +291,9 @@ class _UserFile:
             elif isinstance(node, ast.Call):
                 yield from self._judge_call(node)
                 yield from self._judge_save(node)
+        yield from find_functions_on_inputs(
+            self._tree, lambda function: self._resolve(_join_dotted(function))
+        )
 
     def signs_of_keras_3(self) -> Iterator[Sign]:
         """The imports of Keras by its own name."""

@@ -57,6 +57,8 @@ def test_every_name_of_the_table_is_there(name):
         *("api.stats_api.GenerateStatistics", "statistics.stats_options.StatsOptions"),
         *("types.FeaturePath", "constants.DEFAULT_SLICE_KEY", "utils.path.FeaturePath"),
         *("version.__version__", "__version__", "utils.stats_gen_lib.get_csv_header"),
+        "statistics.stats_impl.generate_statistics_in_memory",
+        "statistics.stats_impl.GenerateStatisticsImpl",
     ],
 )
 def test_modules_are_reached_through_the_package(path):

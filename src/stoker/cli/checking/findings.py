@@ -12,17 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stoker.any_python.layout import is_remote
-from stoker.any_python.url_files import PlaceError, find_lack, require_server
+from stoker.any_python.url_files import PlaceError, find_lack, require_place, require_server
+from stoker.cli.checking.beam_runners import RunnerReader
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
 from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
-from stoker.user_code.downloads import find_sure_calls, find_texts, read_download
+from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable
 from stoker.user_code.keras_choice import find_keras_2_lines, users_environ, uses_keras_2
 from stoker.user_code.known_packages import RUN_HERE, find_package
+from stoker.user_code.sure_calls import find_sure_calls
 
 
 class State(enum.StrEnum):
@@ -86,9 +88,16 @@ _PINNED_HERE = frozenset(
     {"keras", "protobuf", "tensorflow", "tensorflow-cpu", "tensorflow-transform", "tfx-bsl"}
 )
 _BRINGS_TENSORFLOW = frozenset({"tensorflow-data-validation", "tensorflow-model-analysis"})
+_MAY_BRING_TENSORFLOW = frozenset(
+    {
+        *("fairness-indicators", "model-card-toolkit", "tensorboard-plugin-fairness-indicators"),
+        *("tensorflow-serving-api", "tensorflow-text"),
+    }
+)
 _FILES = ("module_file", "schema_file")
 _FOLDERS = ("data_root", "input_base")
-_PLACES = (*_FILES, *_FOLDERS, "base_directory", "data_location", "pipeline_root", "source_uri")
+_READ = (*_FILES, *_FOLDERS, "data_location", "source_uri")
+_PLACES = (*_READ, "base_directory", "pipeline_root")
 _BY_POSITION = {
     **dict.fromkeys(
         ("ExampleGen", "csv_input", "external_input", "parquet_input", "tfrecord_input"),
@@ -147,10 +156,15 @@ class _Checker:
         self._written = self._paths.find_written(tree)
         self._steps = StepReader(tree, source, self._paths)
         self._old_layouts = OldLayouts(tree)
-        self._texts = find_texts(tree)
+        self._runners = RunnerReader(tree, self._paths)
+        self._downloads = DownloadReader(tree)
         self._sure_calls = find_sure_calls([tree], USER_FUNCTIONS)
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
+        )
+        self._is_compiled = any(
+            DIFFERENCES.get(getattr(one, "attr", getattr(one, "id", ""))) is _ELSEWHERE
+            for one in ast.walk(tree)
         )
         self._installs = self._read_installs()
         self._given_back: list[tuple[str, int, _Reach]] = []
@@ -168,13 +182,15 @@ class _Checker:
             elif isinstance(node, ast.Attribute | ast.Name):
                 with self._noting(node.lineno, visit.reach):
                     self._read_name(node)
-            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                with self._noting(node.lineno, visit.reach):
-                    self._names.assign(node.targets[0].id, node.value)
+            elif isinstance(node, ast.Assign):
+                self._read_assignment(node, visit.reach)
         if self._source.notebook:
             self._read_commands(self._source.notebook)
-            self._read_keras(tree)
+            way = "cells have Keras 3: put %env TF_USE_LEGACY_KERAS=1 into the first cell."
+            self._read_keras(tree, way)
         is_without_tfx = self._is_program_without_tfx()
+        if is_without_tfx and not self._source.notebook:
+            self._read_keras(tree, "it runs with Keras 3: set TF_USE_LEGACY_KERAS=1 for it.")
         for name, line, reach in self._given_back:
             if is_without_tfx or line in self._early_lines:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
@@ -188,21 +204,18 @@ class _Checker:
             message = f"{command} needs the network: put what it fetches here first, by its path."
             self._add(State.NEEDS, line, message, may_not_matter=True)
 
-    def _read_keras(self, tree: ast.Module) -> None:
-        """What cells do that the Keras of their kernel does not."""
+    def _read_keras(self, tree: ast.Module, way: str) -> None:
+        """What cells, or a program, do that the Keras of their process does not."""
         if uses_keras_2(users_environ()):
             return
         for line, sign in find_keras_2_lines(tree):
-            message = (
-                f"{sign}, which is of Keras 2, and cells have Keras 3: put %env "
-                "TF_USE_LEGACY_KERAS=1 into the first cell."
-            )
-            self._add(State.NEEDS, line, message)
+            self._add(State.NEEDS, line, f"{sign}, which is of Keras 2, and {way}")
 
     def _is_program_without_tfx(self) -> bool:
         """Whether Python alone would run the text, and none of our own code with it."""
         has_tfx = any(name.partition(".")[0] == "tfx" for name in self._names.used)
-        return not (has_tfx or self._source.is_reached or self._source.reaches or self._is_module)
+        is_module = self._is_module and not any(_is_of_beam(name) for name in self._names.used)
+        return not (has_tfx or self._source.is_reached or self._source.reaches or is_module)
 
     def describe_names(self) -> Iterator[Finding]:
         """What is found of each package of the family."""
@@ -232,14 +245,21 @@ class _Checker:
         for message in self._steps.find_problems(call):
             self._add(State.NEEDS, call.lineno, message, reach)
         self._read_download(call, reach)
+        self._read_runner(call, reach)
         if problem := self._old_layouts.find_problem(call):
             self._add(State.NEEDS, call.lineno, problem, reach)
         for message in self._steps.find_doubts(call):
             self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=True)
 
+    def _read_assignment(self, node: ast.Assign, reach: _Reach) -> None:
+        self._read_runner(node, reach)
+        if isinstance(node.targets[0], ast.Name):
+            with self._noting(node.lineno, reach):
+                self._names.assign(node.targets[0].id, node.value)
+
     def _read_download(self, call: ast.Call, reach: _Reach) -> None:
         """What a call fetches matters where it is made for certain and nobody answers."""
-        fetched = read_download(call, self._texts)
+        fetched = self._downloads.read(call)
         if fetched is None:
             return
         message, is_vain = fetched.message, False
@@ -247,8 +267,17 @@ class _Checker:
             if fetched.server:
                 require_server(fetched.server)
         except PlaceError as error:
-            message, is_vain = f"{error} {message}", call in self._sure_calls
+            message = f"{error} {message}"
+            is_vain = call in self._sure_calls and not fetched.goes_on
         self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=not is_vain)
+
+    def _read_runner(self, node: ast.Call | ast.Assign, reach: _Reach) -> None:
+        """A Beam runner of other machines: it may be out of reach, or not be used at all."""
+        if lack := self._runners.find_lack(node):
+            in_doubt = node not in self._sure_calls
+            self._add(State.NEEDS, node.lineno, lack, reach, may_not_matter=in_doubt)
+        elif difference := self._runners.find_difference(node):
+            self._add(State.DIFFERS, node.lineno, difference)
 
     def _check_installed(self, module: str, line: int, reach: _Reach) -> None:
         top = module.partition(".")[0]
@@ -286,15 +315,25 @@ class _Checker:
         if path is None:
             return
         if is_remote(path):
-            if lack := find_lack(path):
-                state = State.NEEDS if "pip install" in lack else State.REFUSED
-                self._add(state, node.lineno, f"{path} cannot be reached. {lack}", reach)
+            self._check_remote(path, node.lineno, reach, argument)
         elif argument.endswith(_FILES) and not (path in self._written or self._is_there(path)):
             message = f"there is no file {path}: put it there, or give another path."
             self._add(State.NEEDS, node.lineno, message, reach)
         elif argument.endswith(_FOLDERS) and not self._is_there(path):
             message = f"there is no folder {path} yet: put the data there, unless the code does."
             self._add(State.NEEDS, node.lineno, message, reach, may_not_matter=True)
+
+    def _check_remote(self, path: str, line: int, reach: _Reach, argument: str) -> None:
+        """What is read from a bucket needs its server, unless another machine will read it."""
+        if lack := find_lack(path):
+            state = State.NEEDS if "pip install" in lack else State.REFUSED
+            self._add(state, line, f"{path} cannot be reached. {lack}", reach)
+            return
+        try:
+            require_place(path)
+        except PlaceError as error:
+            is_read_here = argument.endswith(_READ) and not self._is_compiled
+            self._add(State.NEEDS, line, str(error), reach, may_not_matter=not is_read_here)
 
     def _is_there(self, path: str) -> bool:
         names = [path]
@@ -310,26 +349,8 @@ class _Checker:
             for word in arguments.split():
                 name = _normalize(re.split(r"[\[=<>!~;]", word.strip("'\""))[0])
                 found.add(name)
-                if name in _INSTALLED_OVER_OURS:
-                    self._add(
-                        State.DIFFERS,
-                        line,
-                        f"pip install {name} would write TFX over Stoker: leave the line out.",
-                    )
-                elif name in _BRINGS_TENSORFLOW:
-                    self._add(
-                        State.DIFFERS,
-                        line,
-                        f"pip install {name} may bring another TensorFlow, and Stoker has its "
-                        "names: leave the line out.",
-                    )
-                elif name in _PINNED_HERE:
-                    self._add(
-                        State.DIFFERS,
-                        line,
-                        f"pip install {name} may replace the version that Stoker was tried with: "
-                        "leave the line out.",
-                    )
+                if told := _describe_install(name, arguments):
+                    self._add(State.DIFFERS, line, f"pip install {name} {told}")
         return frozenset(found)
 
     @contextlib.contextmanager
@@ -381,6 +402,11 @@ def _list_lines_before_tfx(tree: ast.Module) -> frozenset[int]:
     return frozenset()
 
 
+def _is_of_beam(name: str) -> bool:
+    """Whether a name is what runs a preprocessing_fn without TFX: such a file is a program."""
+    return name.startswith("tensorflow_transform.beam.")
+
+
 def _list_modules(statement: ast.Import | ast.ImportFrom) -> list[str]:
     """What has to be installed; below google each name is a package of its own."""
     if isinstance(statement, ast.Import):
@@ -393,6 +419,19 @@ def _list_modules(statement: ast.Import | ast.ImportFrom) -> list[str]:
         else name.partition(".")[0]
         for name in names
     ]
+
+
+def _describe_install(name: str, arguments: str) -> str:
+    """What a notebook's installing a package does to what is installed here; empty for nothing."""
+    if name in _INSTALLED_OVER_OURS:
+        return "would write TFX over Stoker: leave the line out."
+    if name in _BRINGS_TENSORFLOW:
+        return "may bring another TensorFlow, and Stoker has its names: leave the line out."
+    if name in _MAY_BRING_TENSORFLOW and "--no-deps" not in arguments:
+        return "may bring another TensorFlow: install it with --no-deps."
+    if name in _PINNED_HERE:
+        return "may replace the version that Stoker was tried with: leave the line out."
+    return ""
 
 
 def _normalize(name: str) -> str:

@@ -43,6 +43,14 @@ class KnownPaths:
         """The text that an expression is; None if the file alone does not say it."""
         return self._find(node, depth=0)
 
+    def expand(self, node: ast.expr) -> ast.expr:
+        """What a name is given, where the file gives it once; any other expression is itself."""
+        for _ in range(20):  # a name may be made of itself
+            if not (isinstance(node, ast.Name) and node.id in self._values):
+                break
+            node = self._values[node.id]
+        return node
+
     def find_written(self, tree: ast.Module) -> frozenset[str]:
         """The paths that the file hands to functions which write or copy something."""
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]

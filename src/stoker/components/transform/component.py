@@ -79,6 +79,7 @@ class Transform(dsl.UserCodeComponent):
     )
     USES_TENSORFLOW: ClassVar = True
     WORKS_ON_SHARDS: ClassVar = True
+    USES_BEAM: ClassVar = True
     PACKAGES: ClassVar = ("tensorflow_transform",)
     EXECUTOR_SPEC: ClassVar = dsl.ExecutorClassSpec("stoker.components.transform.executor:Executor")
     TYPE_NAME: ClassVar = "tfx.components.transform.component.Transform"

@@ -11,7 +11,7 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2
 from stoker.data.csv import CsvDialect
 from stoker.data.input_files import bring_files
 from stoker.stand_ins.beam_options import say_where_it_runs
-from stoker.stand_ins.tfdv.files import write_stats_tfrecord
+from stoker.stand_ins.tfdv.files import read_output_path, write_stats_tfrecord
 from stoker.stand_ins.tfdv.generate import count, count_csv, count_in_memory, read_examples
 from stoker.stand_ins.tfdv.stats_options import SliceFunction, StatsOptions
 from stoker.stand_ins.tfdv.validate import validate_statistics
@@ -96,14 +96,15 @@ def validate_examples_in_csv(
         num_sampled_examples: With it, so many examples of each reason are returned too.
     """
     say_where_it_runs(pipeline_options)
+    path = read_output_path(output_path) if output_path is not None else None
     options = _check_options(stats_options)
     files = bring_files(str(data_location))
     dialect = CsvDialect(delimiter=delimiter, names=tuple(column_names or ()))
     statistics, batches = count_csv(
         files, dialect, options, lambda found: _count_anomalous(found, options)
     )
-    if output_path is not None:
-        write_stats_tfrecord(statistics, str(output_path))
+    if path is not None:
+        write_stats_tfrecord(statistics, path)
     if not num_sampled_examples:
         return statistics
     return statistics, {
@@ -120,10 +121,11 @@ def validate_examples_in_tfrecord(
 ) -> Any:
     """The anomalous tf.Examples of TFRecord files, counted; some of them as tf.train.Examples."""
     say_where_it_runs(pipeline_options)
+    path = read_output_path(output_path) if output_path is not None else None
     options = _check_options(stats_options)
     statistics, batches = _count_anomalous(read_examples(str(data_location)), options)
-    if output_path is not None:
-        write_stats_tfrecord(statistics, str(output_path))
+    if path is not None:
+        write_stats_tfrecord(statistics, path)
     if not num_sampled_examples:
         return statistics
     return statistics, {

@@ -57,14 +57,20 @@ def write_stats_text(stats: Statistics, output_path: str) -> None:
     _write_text(stats, Statistics, output_path)
 
 
-def write_stats_tfrecord(stats: Statistics, path: str) -> None:
-    """Write statistics as a TFRecord of one message."""
+def read_output_path(output_path: str | bytes | os.PathLike[str]) -> str:
+    """Where statistics are to be written: a folder is refused, before anything is counted."""
+    path = os.fsdecode(output_path)
     if path.endswith("/") or os.path.isdir(path):
         raise ValueError(
             f"output_path is the file of the statistics, got the folder {path}. Name a file in it: "
             f"{os.path.join(path, 'stats.tfrecord')}."
         )
-    with send_there(path) as here:
+    return path
+
+
+def write_stats_tfrecord(stats: Statistics, path: str) -> None:
+    """Write statistics as a TFRecord of one message."""
+    with send_there(read_output_path(path)) as here:
         write_records(here, [stats.SerializeToString(deterministic=True)])
 
 

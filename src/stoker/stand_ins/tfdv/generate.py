@@ -3,7 +3,6 @@
 
 import copy
 import dataclasses
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from stoker.data.csv import (
 from stoker.data.input_files import bring_files
 from stoker.errors import BadData
 from stoker.stand_ins.beam_options import say_where_it_runs
-from stoker.stand_ins.tfdv.files import write_stats_tfrecord
+from stoker.stand_ins.tfdv.files import read_output_path, write_stats_tfrecord
 from stoker.stand_ins.tfdv.slicing import find_slicers
 from stoker.stand_ins.tfdv.stats_options import StatsOptions
 from stoker.statistics.compute import Counts
@@ -59,11 +58,12 @@ def generate_statistics_from_csv(
         compression_type: Not needed here.
     """
     say_where_it_runs(pipeline_options)
+    path = read_output_path(output_path) if output_path is not None else None
     options = stats_options or StatsOptions()
     files = bring_files(str(data_location))
     dialect = CsvDialect(delimiter=delimiter, names=tuple(column_names or ()))
     statistics = count_csv(files, dialect, options, lambda batches: count(batches, options))
-    return _keep(statistics, output_path)
+    return _keep(statistics, path)
 
 
 def count_csv(
@@ -137,8 +137,9 @@ def generate_statistics_from_tfrecord(
         pipeline_options: Beam's; what runner they name is not used.
     """
     say_where_it_runs(pipeline_options)
+    path = read_output_path(output_path) if output_path is not None else None
     options = stats_options or StatsOptions()
-    return _keep(count(read_examples(str(data_location)), options), output_path)
+    return _keep(count(read_examples(str(data_location)), options), path)
 
 
 def read_examples(data_location: str) -> Iterator[pa.RecordBatch]:
@@ -172,11 +173,13 @@ def generate_statistics_from_dataframe(
     return count_in_memory(_convert_frame(dataframe), options)
 
 
-def count_in_memory(batch: pa.RecordBatch, options: StatsOptions) -> Statistics:
+def count_in_memory(
+    record_batch: pa.RecordBatch, options: StatsOptions | None = None
+) -> Statistics:
     """The statistics of one batch; of what is in memory, TFDV counts words by sketches."""
-    sketched = copy.copy(options)
+    sketched = copy.copy(options or StatsOptions())
     sketched.use_sketch_based_topk_uniques = True
-    return count([batch], sketched)
+    return count([record_batch], sketched)
 
 
 def _convert_frame(dataframe: "pd.DataFrame") -> pa.RecordBatch:
@@ -222,7 +225,7 @@ def _sample(
         yield batch.filter(pa.array(dice.random(batch.num_rows) < rate))
 
 
-def _keep(statistics: Statistics, output_path: str | bytes | None) -> Statistics:
-    if output_path is not None:
-        write_stats_tfrecord(statistics, os.fsdecode(output_path))
+def _keep(statistics: Statistics, path: str | None) -> Statistics:
+    if path is not None:
+        write_stats_tfrecord(statistics, path)
     return statistics

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from stoker.errors import MissingPart
+from stoker.stand_ins.tfdv.files import read_output_path, write_stats_text, write_stats_tfrecord
 from stoker.stand_ins.tfdv.stats_options import StatsOptions
 from stoker.statistics.messages import Statistics
 
@@ -127,12 +128,10 @@ class WriteStatisticsToTFRecord(_Write):
                 "Stoker writes statistics into one file: leave out sharded_output.",
                 name="sharded_output",
             )
-        super().__init__(output_path)
+        super().__init__(read_output_path(output_path))
 
     @staticmethod
     def write(stats: Statistics, path: str) -> None:  # noqa: D102
-        from stoker.stand_ins.tfdv.files import write_stats_tfrecord
-
         write_stats_tfrecord(stats, path)
 
 
@@ -153,8 +152,6 @@ class WriteStatisticsToText(_Write):
 
     @staticmethod
     def write(stats: Statistics, path: str) -> None:  # noqa: D102
-        from stoker.stand_ins.tfdv.files import write_stats_text
-
         write_stats_text(stats, path)
 
 
