@@ -188,7 +188,7 @@ class _Checker:
             way = "cells have Keras 3: put %env TF_USE_LEGACY_KERAS=1 into the first cell."
             self._read_keras(tree, way)
         if self._is_program_without_tfx():
-            if not self._source.notebook:
+            if not (self._source.notebook or self._names_any("tensorflow_transform")):
                 self._read_keras(tree, "it runs with Keras 3: set TF_USE_LEGACY_KERAS=1 for it.")
             for name, line, reach in self._given_back:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
@@ -211,9 +211,14 @@ class _Checker:
 
     def _is_program_without_tfx(self) -> bool:
         """Whether Python alone would run the text, and none of our own code with it."""
-        has_tfx = any(name.partition(".")[0] == "tfx" for name in self._names.used)
-        is_module = self._is_module and not any(_is_of_beam(name) for name in self._names.used)
+        has_tfx = self._names_any("tfx")
+        # What runs a preprocessing_fn on Beam itself is no module, though it has one.
+        is_module = self._is_module and not self._names_any("tensorflow_transform.beam")
         return not (has_tfx or self._source.is_reached or self._source.reaches or is_module)
+
+    def _names_any(self, package: str) -> bool:
+        """Whether the text names something of a package; tensorflow_transform asks for Keras 2."""
+        return any(f"{name}.".startswith(f"{package}.") for name in self._names.used)
 
     def describe_names(self) -> Iterator[Finding]:
         """What is found of each package of the family."""
@@ -386,11 +391,6 @@ class _Checker:
             may_not_matter=may_not_matter or not is_sure,
         )
         self.found.setdefault((line, message), finding)
-
-
-def _is_of_beam(name: str) -> bool:
-    """Whether a name is what runs a preprocessing_fn without TFX: such a file is a program."""
-    return name.startswith("tensorflow_transform.beam.")
 
 
 def _list_modules(statement: ast.Import | ast.ImportFrom) -> list[str]:
