@@ -527,6 +527,7 @@ def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
 
     assert told.startswith(f"needs 1: {sign}, which is of Keras 2")
     assert lines(check_cells(check, "%env TF_USE_LEGACY_KERAS=1", *cells)) == []
+    assert lines(check_cells(check, "import tensorflow_transform as tft", *cells)) == []
 
 
 @pytest.mark.parametrize("line", ["model.save('m.keras')", "figure.save('x')", "model.save(path)"])

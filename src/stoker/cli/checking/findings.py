@@ -188,7 +188,7 @@ class _Checker:
             way = "cells have Keras 3: put %env TF_USE_LEGACY_KERAS=1 into the first cell."
             self._read_keras(tree, way)
         if self._is_program_without_tfx():
-            if not (self._source.notebook or self._names_any("tensorflow_transform")):
+            if not self._source.notebook:
                 self._read_keras(tree, "it runs with Keras 3: set TF_USE_LEGACY_KERAS=1 for it.")
             for name, line, reach in self._given_back:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
@@ -204,7 +204,7 @@ class _Checker:
 
     def _read_keras(self, tree: ast.Module, way: str) -> None:
         """What cells, or a program, do that the Keras of their process does not."""
-        if uses_keras_2(users_environ()):
+        if uses_keras_2(users_environ()) or self._names_any("tensorflow_transform"):
             return
         for line, sign in find_keras_2_lines(tree):
             self._add(State.NEEDS, line, f"{sign}, which is of Keras 2, and {way}")
