@@ -531,6 +531,7 @@ def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
 
     assert told.startswith(f"needs 1: {sign}, which is of Keras 2")
     assert lines(check_cells(check, "%env TF_USE_LEGACY_KERAS=1", *cells)) == []
+    assert lines(check_cells(check, "import tensorflow_transform as tft", *cells)) == []
 
 
 @pytest.mark.parametrize("line", ["model.save('m.keras')", "figure.save('x')", "model.save(path)"])
@@ -704,8 +705,8 @@ def test_a_program_is_told_what_of_it_only_keras_2_runs(check, monkeypatch):
         "needs 3: calls tf.reshape on a Keras input, which is of Keras 2, and it runs with "
         "Keras 3: set TF_USE_LEGACY_KERAS=1 for it."
     ]
-    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
-    assert check(program=KERAS_2)["would_run"]
+    assert check(program=f"import tensorflow_transform as tft\n{KERAS_2}")["would_run"]
+    assert check(program=f"os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{KERAS_2}")["would_run"]
 
 
 def test_a_module_whose_keras_stoker_chooses_is_not_told(check, monkeypatch):
@@ -722,4 +723,4 @@ def test_a_program_that_runs_its_own_preprocessing_fn_lacks_what_tfx_gives_back(
     run = "tft_beam.AnalyzeAndTransformDataset(preprocessing_fn)"
     (told,) = lines(check(program=source + run), "needs")
     assert "dataset_schema is there only after tfx: put `import tfx` before this line" in told
-    assert check(program=source.replace(" as tft_beam", ""))["would_run"]
+    assert check(program=source.partition("\n")[2])["would_run"]

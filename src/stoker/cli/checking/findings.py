@@ -206,16 +206,21 @@ class _Checker:
 
     def _read_keras(self, tree: ast.Module, way: str) -> None:
         """What cells, or a program, do that the Keras of their process does not."""
-        if uses_keras_2(users_environ()):
+        if uses_keras_2(users_environ()) or self._names_any("tensorflow_transform"):
             return
         for line, sign in find_keras_2_lines(tree):
             self._add(State.NEEDS, line, f"{sign}, which is of Keras 2, and {way}")
 
     def _is_program_without_tfx(self) -> bool:
         """Whether Python alone would run the text, and none of our own code with it."""
-        has_tfx = any(name.partition(".")[0] == "tfx" for name in self._names.used)
-        is_module = self._is_module and not any(_is_of_beam(name) for name in self._names.used)
+        has_tfx = self._names_any("tfx")
+        # What runs a preprocessing_fn on Beam itself is no module, though it has one.
+        is_module = self._is_module and not self._names_any("tensorflow_transform.beam")
         return not (has_tfx or self._source.is_reached or self._source.reaches or is_module)
+
+    def _names_any(self, package: str) -> bool:
+        """Whether the text names something of a package; tensorflow_transform asks for Keras 2."""
+        return any(f"{name}.".startswith(f"{package}.") for name in self._names.used)
 
     def describe_names(self) -> Iterator[Finding]:
         """What is found of each package of the family."""
@@ -400,11 +405,6 @@ def _list_lines_before_tfx(tree: ast.Module) -> frozenset[int]:
         elif not isinstance(statement, ast.FunctionDef | ast.ClassDef):
             early += range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
     return frozenset()
-
-
-def _is_of_beam(name: str) -> bool:
-    """Whether a name is what runs a preprocessing_fn without TFX: such a file is a program."""
-    return name.startswith("tensorflow_transform.beam.")
 
 
 def _list_modules(statement: ast.Import | ast.ImportFrom) -> list[str]:
