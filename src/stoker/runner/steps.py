@@ -457,8 +457,9 @@ class Steps:
         self, node: BaseComponent, plan: StepPlan, inputs: ArtifactMap
     ) -> dict[str, str]:
         flags = node.beam_pipeline_args or self.pipeline.beam_pipeline_args
-        given = substitute(flags, self.options.parameters)
-        return cache.collect_parts(node, plan, inputs, self.digest, beam_flags=given)
+        if flags:
+            flags = substitute(flags, self.options.parameters)
+        return cache.collect_parts(node, plan, inputs, self.digest, beam_flags=flags)
 
     def _make_task(
         self,
