@@ -60,11 +60,6 @@ def rewrite_all(train):
     return functools.cache(lambda name: rewrite_by_command(*train(name), *TO_ALL_HERE))
 
 
-def test_a_model_in_another_format_is_not_taken_for_it(train, rewrite_all):
-    rewrite_all("penguin")
-    assert set(rewrite_by_command(*train("penguin"), "--to", "onnx")) == {"onnx"}
-
-
 @pytest.fixture(scope="module")
 def saved_digits(tmp_path_factory):
     folder = tmp_path_factory.mktemp("digits")
