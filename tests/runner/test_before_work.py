@@ -303,12 +303,9 @@ class TestBeamRunners:
     @pytest.mark.parametrize(
         ("flags", "told"),
         [
-            (["--runner=DataflowRunner"], "needs --project, --region, --temp_location too"),
+            (["--runner=DataflowRunner"], "needs --project too"),
             (
-                [
-                    *("--runner=DataflowRunner", "--project=p", "--region=r"),
-                    "--temp_location=gs://b/t",
-                ],
+                ["--runner=DataflowRunner", "--project=p"],
                 "cannot be asked: dataflow.invalid is not found",
             ),
             (["--runner", "FlinkRunner"], "needs Java"),

@@ -16,7 +16,6 @@ from stoker.any_python.url_files import PlaceError, require_server
 _DIRECT_RUNNERS = ("directrunner", "switchingdirectrunner", "bundlebaseddirectrunner")
 _DATAFLOW = ("dataflowrunner", "testdataflowrunner")
 _DATAFLOW_SERVER = "dataflow.googleapis.com"
-_NEEDED_BY_DATAFLOW = ("project", "region", "temp_location")
 _OF_JAVA = ("flinkrunner", "sparkrunner")
 _INSTEAD = "leave the flag out to compute on this machine."
 _IN_MEMORY = "--runner=FnApiRunner"  # DirectRunner would try to download another one first
@@ -30,8 +29,6 @@ class BeamFlags:
     runner: str
     direct_num_workers: int | None
     direct_running_mode: str
-    region: str
-    temp_location: str
 
     @property
     def names_a_runner(self) -> bool:
@@ -46,9 +43,8 @@ class BeamFlags:
 
     def find_lack(self) -> str:
         """Why the runner that is named cannot be asked from here; empty if it may be."""
-        missing = [f"--{name}" for name in _NEEDED_BY_DATAFLOW if not getattr(self, name)]
-        if self._runner_name in _DATAFLOW and missing:
-            return f"--runner={self.runner} needs {', '.join(missing)} too, or {_INSTEAD}"
+        if self._runner_name in _DATAFLOW and not self.project:  # all else has defaults
+            return f"--runner={self.runner} needs --project too, or {_INSTEAD}"
         return find_lack_of_runner(self.runner)
 
     @property
@@ -63,8 +59,6 @@ def parse_flags(beam_pipeline_args: Sequence[str]) -> BeamFlags:
     parser.add_argument("--runner", default="")
     parser.add_argument("--direct_num_workers", type=int)
     parser.add_argument("--direct_running_mode", default="in_memory")
-    parser.add_argument("--region", default="")
-    parser.add_argument("--temp_location", default="")
     try:
         known, _ = parser.parse_known_args(list(beam_pipeline_args))
     except argparse.ArgumentError as error:

@@ -155,7 +155,7 @@ class _Call:
     def read_tfds(self) -> Download | None:
         name, folder = self._text(0, "name"), self._text(None, "data_dir")
         is_known = name is not None and (folder is not None or self._find(None, "data_dir") is None)
-        if self._is_false("download") or (
+        if self._is("download", False) or (
             is_known and name and self.caches.has_of_tfds(name, folder)
         ):
             return None
@@ -197,7 +197,7 @@ class _Call:
         is_here = name is not None and (os.path.exists(name) or name in self.saved)
         if name is None or is_here or not _REPOSITORY.fullmatch(name):
             return None
-        if self._is_true("local_files_only"):
+        if self._is("local_files_only", True):
             return None
         if self.caches.has_of_hugging_face(kind, name, folder):
             return None
@@ -271,13 +271,9 @@ class _Call:
     def _text(self, position: int | None, keyword: str | None = None) -> str | None:
         return self.texts.find(self._find(position, keyword))
 
-    def _is_true(self, keyword: str) -> bool:
+    def _is(self, keyword: str, wanted: bool) -> bool:
         value = self._find(None, keyword)
-        return isinstance(value, ast.Constant) and value.value is True
-
-    def _is_false(self, keyword: str) -> bool:
-        value = self._find(None, keyword)
-        return isinstance(value, ast.Constant) and value.value is False
+        return isinstance(value, ast.Constant) and value.value is wanted
 
     def _is_without_weights(self) -> bool:
         """Whether the weights are the model's own, at random, or from a file that is named."""
