@@ -19,7 +19,14 @@ import pyarrow as pa
 from stoker.data.column_file import BLOCK_ROWS, ColumnFile, type_of
 from stoker.data.columns import Columns
 from stoker.data.encode import ends_of
-from stoker.data.packed_rows import Cells, PackedRows, find_lengths, find_words, refuse_changed
+from stoker.data.packed_rows import (
+    Cells,
+    Facts,
+    PackedRows,
+    find_lengths,
+    find_words,
+    refuse_changed,
+)
 
 _OFFSET = np.dtype(np.int64)
 _BYTES = np.dtype(object)
@@ -31,13 +38,20 @@ _DTYPES: dict[Any, np.dtype] = {
 
 
 class RowReader:
-    """Reads rows of a split. All checksums are checked when the first row is read."""
+    """Reads rows of a split. All checksums are checked before the first row is read."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._tables: dict[str, _ColumnTable] = {}
         self._packed: dict[tuple[str, ...], PackedRows] = {}
         self._lock = threading.Lock()
+
+    def facts(self, names: Sequence[str]) -> dict[str, Facts]:
+        """What is known of some columns before rows are read."""
+        if not self._blocks:
+            return dict.fromkeys(names, Facts(0, 0))
+        packed = self._pack(tuple(names)).facts
+        return {name: packed.get(name) or self._table(name).facts for name in names}
 
     def read(self, rows: np.ndarray, names: Sequence[str]) -> dict[str, Cells]:
         """The cells of some columns in the given rows."""
@@ -128,25 +142,26 @@ class _ColumnTable:
         self._maps = [file.data for file, blocks in files for _ in blocks]
         self._arrays = [_column(block, name) for _, blocks in files for block in blocks]
         self._dtype = _dtype(self._arrays[0].type)
-        self._same_length = _same_length(self._arrays)
         has_type = not pa.types.is_null(self._arrays[0].type)
+        least, most = find_lengths(self._arrays) if has_type else (0, 0)
         self._num_values = np.array([len(one.values) if has_type else 0 for one in self._arrays])
         # A list's buffers are: validity, offsets, and those of its values: validity, numbers; or,
         # for bytes: validity, offsets, bytes.
         items = functools.partial(_Items, name, files)
         self._list_offsets = items(1, _OFFSET)
-        self._words = find_words(name, self._arrays) if self._dtype == _BYTES else None
+        words = find_words(name, self._arrays) if self._dtype == _BYTES else None
+        self.facts = Facts(least, most, words)
         self._first_values = ends_of(self._num_values)[:-1]
         self._values = items(3, _OFFSET if self._dtype == _BYTES else self._dtype)
         self._bytes = items(4, np.dtype(np.uint8))
 
     def cells(self, blocks: np.ndarray, within: np.ndarray) -> Cells:
         lengths, blocks, within = self._values_in(blocks, within)
-        if self._words:
+        if words := self.facts.words:
             codes = self._first_values.take(blocks) + within
-            if self._words.codes is not None:
-                codes = self._words.codes.take(codes)
-            return Cells(codes, lengths, self._words.words)
+            if words.codes is not None:
+                codes = words.codes.take(codes)
+            return Cells(codes, lengths, words.words)
         if self._dtype == _BYTES:
             return Cells(self._slices(blocks, within), lengths)
         return Cells(self._values.take(blocks, within), lengths)
@@ -155,10 +170,10 @@ class _ColumnTable:
         self, blocks: np.ndarray, within: np.ndarray
     ) -> tuple[np.ndarray | int, np.ndarray, np.ndarray]:
         """How many values the rows have, and block and place of each value."""
-        length = self._same_length
-        if length == 1:
+        length = self.facts.most
+        if length == self.facts.least == 1:
             return 1, blocks, within
-        if length is not None:
+        if length == self.facts.least:
             values = np.add.outer(within * length, np.arange(length)).ravel()
             return length, np.repeat(blocks, length), values
         starts, ends = self._limits(self._list_offsets, blocks, within, self._num_values)
@@ -243,14 +258,6 @@ def _column(block: pa.RecordBatch, name: str) -> pa.Array:
     """A column of a block; without a type if it has none of this name."""
     place = block.schema.get_field_index(name)
     return pa.nulls(block.num_rows) if place < 0 else block.column(place)
-
-
-def _same_length(arrays: Sequence[pa.Array]) -> int | None:
-    """How many values every row has, if that is the same number."""
-    if pa.types.is_null(arrays[0].type):
-        return 0
-    least, most = find_lengths(arrays)
-    return least if least == most else None
 
 
 def _dtype(column: pa.DataType) -> np.dtype:

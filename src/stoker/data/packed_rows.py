@@ -19,7 +19,7 @@ import pyarrow as pa
 from stoker.data.encode import as_array
 from stoker.errors import BadData
 
-_MAX_WORDS = 1 << 14
+_MAX_WORDS = 1 << 16
 _MOST_BYTES_OF_COLUMN = 64
 """What a column's values take in a row at most, else they stay where they are."""
 _LONG_WORD = 64
@@ -48,6 +48,16 @@ class Cells:
     """If given, `values` are numbers of these words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a column before rows are read."""
+
+    least: int
+    """How many values a row has at least."""
+    most: int
+    words: "Words | None" = None
+
+
 class PackedRows:
     """The narrow ones among some columns, each of which is given as its arrays in all blocks."""
 
@@ -63,6 +73,11 @@ class PackedRows:
         for field in self._fields.values():
             _pack(field, columns[field.name], self._rows)
 
+    @property
+    def facts(self) -> dict[str, Facts]:
+        """What is known of those columns that are packed."""
+        return {name: field.facts for name, field in self._fields.items()}
+
     def read(self, rows: np.ndarray, names: Sequence[str]) -> dict[str, Cells]:
         """The cells in the given rows of those columns that are packed."""
         if not self._fields:
@@ -73,17 +88,25 @@ class PackedRows:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """Where a packed row has a column: up to `most` values, and how many unless all rows agree."""
+    """Where a packed row has a column: its values, and how many unless all rows agree."""
 
     name: str
-    least: int
-    most: int
     dtype: np.dtype
-    words: "Words | None" = None
+    facts: Facts
+
+    @property
+    def most(self) -> int:
+        """How many values have room."""
+        return self.facts.most
+
+    @property
+    def words(self) -> "Words | None":
+        """What values that are numbers stand for."""
+        return self.facts.words
 
     @property
     def _varies(self) -> bool:
-        return self.least != self.most
+        return self.facts.least != self.most
 
     @property
     def parts(self) -> list[tuple[Any, ...]]:
@@ -125,15 +148,15 @@ class _Field:
 def _find_field(name: str, arrays: Sequence[pa.Array]) -> _Field | None:
     """How a column is packed; None if it is not."""
     if pa.types.is_null(arrays[0].type):
-        return _Field(name, 0, 0, _OFFSET)
+        return _Field(name, _OFFSET, Facts(0, 0))
     kind = arrays[0].type.value_type
     least, most = find_lengths(arrays)
     if most * _DTYPES[kind].itemsize > _MOST_BYTES_OF_COLUMN:
         return None
     if kind != pa.large_binary():
-        return _Field(name, least, most, _DTYPES[kind])
+        return _Field(name, _DTYPES[kind], Facts(least, most))
     words = find_words(name, arrays)
-    return _Field(name, least, most, _CODE, words) if words else None
+    return _Field(name, _CODE, Facts(least, most, words)) if words else None
 
 
 def _pack(field: _Field, arrays: Sequence[pa.Array], rows: np.ndarray) -> None:
@@ -144,7 +167,7 @@ def _pack(field: _Field, arrays: Sequence[pa.Array], rows: np.ndarray) -> None:
         lengths = np.diff(ends)
         if len(array):
             _check(field.name, ends, num_values)
-            if lengths.min() < field.least or lengths.max() > field.most:
+            if lengths.min() < field.facts.least or lengths.max() > field.most:
                 raise refuse_changed(field.name)
             start, end = int(ends[0]), int(ends[-1])
             if not field.words:

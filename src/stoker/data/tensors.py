@@ -11,18 +11,19 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import tensorflow as tf
+from tensorflow.python.data.ops import map_op
 from tensorflow.python.ops import parsing_config
 
 from stoker.data.column_file import type_of
-from stoker.data.encode import as_integers, each, ends_of
+from stoker.data.encode import as_array, as_integers, each, ends_of
 from stoker.data.gather import RowReader
-from stoker.data.packed_rows import Cells
+from stoker.data.packed_rows import Cells, Facts
 from stoker.data.parsing import Parsing, Tensors
 from stoker.data.pending_calls import PendingCalls
 from stoker.data.row_order import Passes, RowOrder
@@ -33,10 +34,6 @@ _DTYPES = {pa.int64(): tf.int64, pa.float32(): tf.float32, pa.large_binary(): tf
 _ROWS_AT_ONCE = 1 << 15
 _BYTES_AT_ONCE = 1 << 25
 """What a block holds at most, unless one batch is more: rows may be whole images."""
-_MOST_SERIALIZED = 1 << 30
-"""How many bytes of words are handed over as one message, of which none may have 2 GB."""
-
-_EMPTY, _NOTHING = np.array(b"", object), np.empty(0, object)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +94,13 @@ def parse_batches(
     places = batches.places()
     if passes and batches.stop:
         places = _shift_by_passes(places, passes, batches.stop)
-    dataset = places.map(blocks.parse, num_parallel_calls).unbatch()
+    # In a block every op waits for the one before: threads would only look for work in vain.
+    dataset = map_op._ParallelMapDataset(
+        *(places, blocks.parse, num_parallel_calls),
+        deterministic=None,
+        use_inter_op_parallelism=False,
+        preserve_cardinality=True,
+    ).unbatch()
     if blocks.by_batch:
         tensors, _ = dataset.element_spec
         dataset = _with_spec((tensors, blocks.sparse), dataset).map(blocks.finish)
@@ -111,8 +114,10 @@ class _Blocks:
 
     def __init__(self, reader: RowReader, order: RowOrder, parsing: Parsing) -> None:
         self._reader, self._order, self._parsing = reader, order, parsing
-        self._columns = _columns_of(parsing.features)
-        self.sparse = {one.key: one.spec for one in self._columns if isinstance(one, _Sparse)}
+        self._columns = {one.values.key: one for one in _columns_of(parsing.features, reader)}
+        self.sparse = {
+            key: column.spec for key, column in self._columns.items() if isinstance(column, _Sparse)
+        }
         # Features of several columns are joined by TensorFlow itself: sparse ones batch by batch,
         # ragged ones, and so usually all, for a whole block.
         self._features: dict[bool, dict[str, Any]] = {True: {}, False: {}}
@@ -125,12 +130,12 @@ class _Blocks:
     def parse(self, place: Any, num_batches: Any, batch_rows: Any) -> Any:
         """The batches of the block at a place; if it has to be, `finish` makes them whole."""
         size = [place, num_batches, batch_rows]
-        dtypes = [dtype for column in self._columns for dtype in column.dtypes]
+        dtypes = [dtype for column in self._columns.values() for dtype in column.dtypes]
         arrays = iter(tf.numpy_function(self._read, size, dtypes, stateful=False))
         tensors = {}
-        for column in self._columns:
+        for key, column in self._columns.items():
             own = list(itertools.islice(arrays, len(column.dtypes)))
-            tensors[column.key] = column.batch(own, num_batches, batch_rows)
+            tensors[key] = column.batch(own, num_batches, batch_rows)
         sparse = {key: tensors.pop(key) for key in self.sparse}
         joined = _join(self._features[False], tensors)
         return (joined, sparse) if self.by_batch else self._parsing.arrange({**joined, **sparse})
@@ -144,11 +149,11 @@ class _Blocks:
 
     def _gather(self, place: int, num_batches: int, batch_rows: int) -> list[np.ndarray]:
         rows = self._order.rows(place, place + num_batches * batch_rows)
-        cells = self._reader.read(rows, [column.key for column in self._columns])
+        cells = self._reader.read(rows, list(self._columns))
         return [
             array
-            for column in self._columns
-            for array in column.arrays(_Rows(self._reader, rows, batch_rows, cells[column.key]))
+            for key, column in self._columns.items()
+            for array in column.arrays(_Rows(self._reader, rows, batch_rows, cells[key]))
         ]
 
 
@@ -165,7 +170,13 @@ def _calls() -> PendingCalls:
 
 def can_read(features: dict[str, Any], schema: pa.Schema) -> bool:
     """Whether columns have the types that the features ask for; parse_example refuses others."""
-    kinds = [(type_of(schema, column.key), column.dtype) for column in _columns_of(features)]
+    params = _parse_params(features)
+    wanted = [
+        *zip(params.dense_keys, params.dense_types, strict=True),
+        *zip(params.sparse_keys, params.sparse_types, strict=True),
+        *zip(params.ragged_keys, params.ragged_value_types, strict=True),
+    ]
+    kinds = [(type_of(schema, key), dtype) for key, dtype in wanted]
     return all(kind == pa.null() or _DTYPES[kind.value_type] == dtype for kind, dtype in kinds)
 
 
@@ -194,15 +205,94 @@ def _shift_by_passes(places: tf.data.Dataset, passes: Passes, rows_each: int) ->
     return asked.flat_map(move)
 
 
-def _columns_of(features: dict[str, Any]) -> "list[_Dense | _Sparse | _Ragged]":
-    params = parsing_config._ParseOpParams.from_features(features, _KINDS)
-    shapes = [shape.as_list() for shape in params.dense_shapes]
-    defaults = [params.dense_defaults.get(key) for key in params.dense_keys]
-    return [
-        *map(_Dense, params.dense_keys, params.dense_types, shapes, defaults),
-        *map(_Sparse, params.sparse_keys, params.sparse_types),
-        *map(_Ragged, params.ragged_keys, params.ragged_value_types, params.ragged_split_types),
-    ]
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """How a column's values come from Python to TensorFlow: as they are."""
+
+    key: str
+    dtype: tf.DType
+
+    @property
+    def sent(self) -> tf.DType:
+        """The type of what comes."""
+        return self.dtype
+
+    def array(self, cells: Cells) -> np.ndarray:
+        """What Python sends."""
+        # A column without values may have no type.
+        return cells.values if len(cells.values) else np.empty(0, self.dtype.as_numpy_dtype)
+
+    def tensor(self, array: Any) -> Any:
+        """The values, a vector."""
+        return tf.ensure_shape(array, [None])
+
+
+class _SerializedWords(_Values):
+    """Words come as a tensor that is serialized, which is faster than as objects of Python."""
+
+    def array(self, cells: Cells) -> np.ndarray:
+        if cells.words is None:
+            words = as_array(cells.values.tolist())
+        else:
+            words = cells.words.take(as_integers(cells.values))
+        return np.array(serialize_strings(words), object)
+
+    def tensor(self, array: Any) -> Any:
+        serialized = tf.ensure_shape(array, [])
+        return tf.ensure_shape(tf.io.parse_tensor(serialized, tf.string), [None])
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberedWords(_Values):
+    """Words come as their numbers, and TensorFlow looks them up in a table."""
+
+    table: Any
+
+    @property
+    def sent(self) -> tf.DType:
+        return tf.int32
+
+    def array(self, cells: Cells) -> np.ndarray:
+        return cells.values.astype(np.int32)
+
+    def tensor(self, array: Any) -> Any:
+        return tf.gather(self.table, tf.ensure_shape(array, [None]))
+
+
+def _values_of(key: str, dtype: tf.DType, facts: Facts, *, complete: bool = True) -> _Values:
+    """How a column's values come; if it is not `complete`, defaults are among them."""
+    if dtype != tf.string or facts.words is None:
+        return _Values(key, dtype)
+    # In a graph of TensorFlow 1 the table would be a part of every copy of that.
+    if facts.words.codes is None or not complete or not tf.executing_eagerly():
+        return _SerializedWords(key, dtype)
+    table = tf.io.parse_tensor(serialize_strings(facts.words.words), tf.string)
+    return _NumberedWords(key, dtype, table)
+
+
+def _parse_params(features: dict[str, Any]) -> Any:
+    return parsing_config._ParseOpParams.from_features(features, _KINDS)
+
+
+def _columns_of(features: dict[str, Any], reader: RowReader) -> "list[_Dense | _Sparse | _Ragged]":
+    params = _parse_params(features)
+    facts = reader.facts([*params.dense_keys, *params.sparse_keys, *params.ragged_keys])
+    columns: list[_Dense | _Sparse | _Ragged] = []
+    for key, dtype, shape in zip(
+        params.dense_keys, params.dense_types, params.dense_shapes, strict=True
+    ):
+        size = math.prod(shape.as_list())
+        complete = facts[key].least == facts[key].most == size
+        values = _values_of(key, dtype, facts[key], complete=complete)
+        columns.append(_Dense(values, shape.as_list(), params.dense_defaults.get(key)))
+    for key, dtype in zip(params.sparse_keys, params.sparse_types, strict=True):
+        values = _values_of(key, dtype, facts[key])
+        columns.append(_Sparse(values, is_single=facts[key].most <= 1))
+    for key, dtype, splits_dtype in zip(
+        params.ragged_keys, params.ragged_value_types, params.ragged_split_types, strict=True
+    ):
+        columns.append(_Ragged(_values_of(key, dtype, facts[key]), splits_dtype))
+    return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,17 +309,50 @@ class _Rows:
         """How many values each row has."""
         return np.broadcast_to(self.cells.lengths, len(self.rows))
 
-    def values(self, dtype: tf.DType) -> list[np.ndarray]:
-        """All values; bytes as a tensor that is serialized or, if that is empty, as objects."""
-        values, words = self.cells.values, self.cells.words
-        if dtype != tf.string:  # a column without values may have no type
-            return [values if len(values) else np.empty(0, dtype.as_numpy_dtype)]
-        if words is None:
-            return [_EMPTY, values if len(values) else _NOTHING]
-        taken = words.take(as_integers(values))
-        if taken.nbytes > _MOST_SERIALIZED:
-            return [_EMPTY, _as_objects(taken)]
-        return [np.array(serialize_strings(taken), object), _NOTHING]
+
+@dataclass(frozen=True, slots=True)
+class _Dense:
+    """A column of which every row has the same shape."""
+
+    values: _Values
+    shape: list[int]
+    default: Any
+
+    @property
+    def dtypes(self) -> list[tf.DType]:
+        return [self.values.sent]
+
+    def arrays(self, rows: _Rows) -> list[np.ndarray]:
+        size = math.prod(self.shape)
+        if isinstance(rows.cells.lengths, int) and rows.cells.lengths == size:
+            return [self.values.array(rows.cells)]
+        return [self.values.array(self._fill(rows, size))]
+
+    def _fill(self, rows: _Rows, size: int) -> Cells:
+        """The cells with the default where a row lacks the feature."""
+        key, lengths, given = self.values.key, rows.lengths, rows.cells
+        absent = lengths == 0
+        absent[absent] = rows.reader.missing(rows.rows[absent], key)
+        if absent.any() and self.default is None:
+            raise ValueError(
+                f"Feature {key!r} is required, and an example lacks it. In the schema, give "
+                "it a default value, or no fixed shape."
+            )
+        if (wrong := lengths[~absent & (lengths != size)]).size:
+            raise ValueError(
+                f"Feature {key!r} has {size} values by the schema, and {wrong[0]} in an "
+                "example. In the schema, give it no fixed shape."
+            )
+        values = given.values
+        if given.words is not None:
+            values = _as_objects(given.words.take(as_integers(values)))
+        filled = np.empty((len(lengths), size), self.values.dtype.as_numpy_dtype)
+        filled[~absent] = values.reshape(-1, size)
+        filled[absent] = self.default
+        return Cells(filled.ravel(), size)
+
+    def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
+        return tf.reshape(self.values.tensor(*arrays), [num_batches, batch_rows, *self.shape])
 
 
 def _as_objects(words: pa.LargeBinaryArray) -> np.ndarray:
@@ -238,113 +361,51 @@ def _as_objects(words: pa.LargeBinaryArray) -> np.ndarray:
     return objects
 
 
-def _value_dtypes(dtype: tf.DType) -> list[tf.DType]:
-    return [tf.string, tf.string] if dtype == tf.string else [dtype]
-
-
-def _values(arrays: Sequence[Any]) -> Any:
-    """The values of a column as a vector."""
-    *serialized, values = arrays
-    values = tf.ensure_shape(values, [None])
-    if not serialized:
-        return values
-    (tensor,) = serialized
-    tensor = tf.ensure_shape(tensor, [])
-    return tf.cond(
-        tf.strings.length(tensor) > 0,
-        lambda: tf.ensure_shape(tf.io.parse_tensor(tensor, tf.string), [None]),
-        lambda: values,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Dense:
-    """A column of which every row has the same shape."""
-
-    key: str
-    dtype: tf.DType
-    shape: list[int]
-    default: Any
-
-    @property
-    def dtypes(self) -> list[tf.DType]:
-        return _value_dtypes(self.dtype)
-
-    def arrays(self, rows: _Rows) -> list[np.ndarray]:
-        size = math.prod(self.shape)
-        if isinstance(rows.cells.lengths, int) and rows.cells.lengths == size:
-            return rows.values(self.dtype)
-        return replace(rows, cells=self._fill(rows, size)).values(self.dtype)
-
-    def _fill(self, rows: _Rows, size: int) -> Cells:
-        """The cells with the default where a row lacks the feature."""
-        lengths, given = rows.lengths, rows.cells
-        absent = lengths == 0
-        absent[absent] = rows.reader.missing(rows.rows[absent], self.key)
-        if absent.any() and self.default is None:
-            raise ValueError(
-                f"Feature {self.key!r} is required, and an example lacks it. In the schema, give "
-                "it a default value, or no fixed shape."
-            )
-        if (wrong := lengths[~absent & (lengths != size)]).size:
-            raise ValueError(
-                f"Feature {self.key!r} has {size} values by the schema, and {wrong[0]} in an "
-                "example. In the schema, give it no fixed shape."
-            )
-        values = given.values
-        if given.words is not None:
-            values = _as_objects(given.words.take(as_integers(values)))
-        filled = np.empty((len(lengths), size), self.dtype.as_numpy_dtype)
-        filled[~absent] = values.reshape(-1, size)
-        filled[absent] = self.default
-        return Cells(filled.ravel(), size)
-
-    def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
-        return tf.reshape(_values(arrays), [num_batches, batch_rows, *self.shape])
-
-
 @dataclass(frozen=True, slots=True)
 class _Sparse:
     """A column of any number of values per row, as a sparse tensor as wide as its longest row."""
 
-    key: str
-    dtype: tf.DType
+    values: _Values
+    is_single: bool
+    """Whether no row of the split has more than one value."""
 
     @property
     def dtypes(self) -> list[tf.DType]:
-        return [tf.int64, tf.int64, *_value_dtypes(self.dtype)]
+        return [tf.bool if self.is_single else tf.int64, tf.int64, tf.int64, self.values.sent]
 
     @property
     def spec(self) -> Any:
-        return tf.SparseTensorSpec([None, None], self.dtype)
+        return tf.SparseTensorSpec([None, None], self.values.dtype)
 
     def arrays(self, rows: _Rows) -> list[np.ndarray]:
         lengths = rows.lengths
-        widths = lengths.reshape(-1, rows.batch_rows).max(axis=1)
+        widths, numbers = np.unique(
+            lengths.reshape(-1, rows.batch_rows).max(axis=1), return_inverse=True
+        )
         shapes = np.stack([np.full(len(widths), rows.batch_rows), widths], axis=1)
-        return [ends_of(lengths), shapes, *rows.values(self.dtype)]
+        where = lengths != 0 if self.is_single else ends_of(lengths)
+        return [where, shapes, numbers, self.values.array(rows.cells)]
 
     def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
         """The sparse tensors of all batches, encoded as tf.data does, each with its own width."""
-        splits, shapes, *values = arrays
-        splits.set_shape([None])
-        shapes.set_shape([None, 2])
-        firsts = tf.range(num_batches + 1) * batch_rows
-        encoded = _encode(
-            tf.SparseTensor(
-                *tf.raw_ops.RaggedTensorToSparse(
-                    rt_nested_splits=[firsts, splits], rt_dense_values=_values(values)
-                )
-            )
+        where, shapes, numbers, array = arrays
+        values = self.values.tensor(array)
+        if self.is_single:
+            size = [num_batches, batch_rows, 1]
+            whole = tf.SparseTensor(tf.where(tf.reshape(where, size)), values, size)
+        else:
+            firsts = tf.range(num_batches + 1) * batch_rows
+            splits = [firsts, tf.ensure_shape(where, [None])]
+            parts = tf.raw_ops.RaggedTensorToSparse(rt_nested_splits=splits, rt_dense_values=values)
+            whole = tf.SparseTensor(*parts)
+        # All were as wide as the widest.
+        shapes = tf.ensure_shape(shapes, [None, 2])
+        every = tf.where(tf.ones_like(shapes, tf.bool))
+        wanted = _encode(
+            tf.SparseTensor(every, tf.reshape(shapes, [-1]), tf.shape(shapes, tf.int64))
         )
-
-        def set_shapes() -> Any:
-            every = tf.where(tf.ones_like(shapes, tf.bool))
-            wanted = _encode(tf.SparseTensor(every, tf.reshape(shapes, [-1]), [num_batches, 2]))
-            return tf.stack([encoded[:, 0], encoded[:, 1], wanted[:, 1]], axis=1)
-
-        # All are as wide as the widest, and most often that is right.
-        return tf.cond(tf.reduce_all(shapes == shapes[0]), lambda: encoded, set_shapes)
+        encoded, numbers = _encode(whole), tf.ensure_shape(numbers, [None])
+        return tf.stack([encoded[:, 0], encoded[:, 1], tf.gather(wanted[:, 1], numbers)], axis=1)
 
 
 def _encode(sparse: Any) -> Any:
@@ -356,22 +417,21 @@ def _encode(sparse: Any) -> Any:
 class _Ragged:
     """A column of any number of values per row, as a ragged tensor."""
 
-    key: str
-    dtype: tf.DType
+    values: _Values
     splits_dtype: tf.DType
 
     @property
     def dtypes(self) -> list[tf.DType]:
-        return [self.splits_dtype, *_value_dtypes(self.dtype)]
+        return [self.splits_dtype, self.values.sent]
 
     def arrays(self, rows: _Rows) -> list[np.ndarray]:
-        splits = ends_of(rows.lengths)
-        return [splits.astype(self.splits_dtype.as_numpy_dtype), *rows.values(self.dtype)]
+        splits = ends_of(rows.lengths).astype(self.splits_dtype.as_numpy_dtype)
+        return [splits, self.values.array(rows.cells)]
 
     def batch(self, arrays: Sequence[Any], num_batches: Any, batch_rows: Any) -> Any:
-        splits, *values = arrays
+        splits, array = arrays
         rows = tf.RaggedTensor.from_row_splits(
-            _values(values), tf.ensure_shape(splits, [None]), validate=False
+            self.values.tensor(array), tf.ensure_shape(splits, [None]), validate=False
         )
         firsts = tf.cast(tf.range(num_batches + 1) * batch_rows, self.splits_dtype)
         return tf.RaggedTensor.from_row_splits(rows, firsts, validate=False)
