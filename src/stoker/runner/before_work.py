@@ -160,7 +160,7 @@ def _find_vain_downloads(node: BaseComponent, plan: StepPlan) -> Iterator[Proble
     functions = node.FUNCTIONS if isinstance(node, UserCodeComponent) else ()
     sure = find_sure_calls(trees.values(), functions)
     for path, tree in trees.items():
-        for call, found in DownloadReader(tree).find_all():
+        for call, found in DownloadReader(tree, path).find_all():
             try:
                 if found.server:
                     require_server(found.server)

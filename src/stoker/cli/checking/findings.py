@@ -17,13 +17,13 @@ from stoker.cli.checking.beam_runners import RunnerReader
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
-from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
 from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable
 from stoker.user_code.keras_choice import find_keras_2_lines, users_environ, uses_keras_2
 from stoker.user_code.known_packages import RUN_HERE, find_package
+from stoker.user_code.known_texts import KnownTexts
 from stoker.user_code.sure_calls import find_sure_calls
 
 
@@ -152,12 +152,12 @@ class _Checker:
         """By the line in the text and the message, so that each is said once."""
         self._source = source
         self._names = Names()
-        self._paths = KnownPaths(tree, source.path)
+        self._paths = KnownTexts(tree, source.path)
         self._written = self._paths.find_written(tree)
         self._steps = StepReader(tree, source, self._paths)
         self._old_layouts = OldLayouts(tree)
         self._runners = RunnerReader(tree, self._paths)
-        self._downloads = DownloadReader(tree)
+        self._downloads = DownloadReader(tree, source.path)
         self._sure_calls = find_sure_calls([tree], USER_FUNCTIONS)
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body

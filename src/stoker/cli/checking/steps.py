@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from stoker.any_python.lines import did_you_mean
-from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
 from stoker.data.csv_header import read_header
 from stoker.data.input_files import find_files
@@ -18,6 +17,7 @@ from stoker.errors import BadData, StokerError
 from stoker.launchers.interpreters.venvs import resolve
 from stoker.launchers.resources import check_gpus
 from stoker.task import Workers
+from stoker.user_code.known_texts import KnownTexts
 from stoker.user_code.problems import find_missing_function
 
 _FUNCTIONS = {
@@ -32,7 +32,7 @@ _MADE_BY_MODELS = ("preprocessing_function_names", "signature_name")
 class StepReader:
     """Reads the calls in one source that make steps, or what steps are given."""
 
-    def __init__(self, tree: ast.Module, source: Source, paths: KnownPaths) -> None:
+    def __init__(self, tree: ast.Module, source: Source, paths: KnownTexts) -> None:
         self._tree = tree
         self._source = source
         self._paths = paths
