@@ -12,6 +12,8 @@ from stoker.any_python.url_files import _PROXIES
 from stoker.dsl import beam
 
 REPOSITORY = Path(__file__).parents[2]
+PIECE = "\nglobals()"
+"""Says of a text that it is a piece of one: names may get their values elsewhere."""
 
 
 @pytest.fixture
@@ -113,7 +115,7 @@ def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, sou
 def test_what_is_downloaded_in_the_middle_of_a_run_is_told(check, source, advice, monkeypatch):
     monkeypatch.setenv("https_proxy", "http://there.is.a.network:80")
     record = check(
-        module=f"import tensorflow as tf\nimport urllib.request\ndef run_fn(f):\n  {source}"
+        module=f"import tensorflow as tf\nimport urllib.request\ndef run_fn(f):\n  {source}{PIECE}"
     )
     told = lines(record, "needs")
 
@@ -314,7 +316,7 @@ def test_what_differs_on_purpose_is_told_and_would_run(check, source, message):
     ],
 )
 def test_what_is_fine_is_left_alone(check, source):
-    record = check(target="pipeline.py", pipeline=source, tfxtras_of_mine="")
+    record = check(target="pipeline.py", pipeline=source + PIECE, tfxtras_of_mine="")
     assert (lines(record), record["would_run"]) == ([], True)
 
 
@@ -496,7 +498,7 @@ def test_what_fetches_nothing_is_left_alone(check, cell):
     ],
 )
 def test_paths_in_artifacts_as_older_editions_had_them_are_told(check, path, name):
-    record = check(module=f"import os, tfx\n{path}")
+    record = check(module=f"import os, tfx\n{path}{PIECE}")
     (told,) = lines(record, "needs")
 
     assert not record["would_run"]
@@ -512,7 +514,7 @@ def test_paths_in_artifacts_as_older_editions_had_them_are_told(check, path, nam
     ],
 )
 def test_other_paths_of_splits_are_left_alone(check, path):
-    assert lines(check(module=f"import os, tfx\n{path}")) == []
+    assert lines(check(module=f"import os, tfx\n{path}{PIECE}")) == []
 
 
 @pytest.mark.parametrize(
@@ -526,7 +528,7 @@ def test_other_paths_of_splits_are_left_alone(check, path):
     ],
 )
 def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
-    cells = ("import tensorflow as tf", line)
+    cells = ("import tensorflow as tf", line, PIECE)
     (told,) = lines(check_cells(check, *cells), "needs")
 
     assert told.startswith(f"needs 1: {sign}, which is of Keras 2")
@@ -536,7 +538,7 @@ def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
 
 @pytest.mark.parametrize("line", ["model.save('m.keras')", "figure.save('x')", "model.save(path)"])
 def test_what_both_keras_do_is_left_alone(check, line):
-    assert lines(check_cells(check, "import tensorflow as tf", line)) == []
+    assert lines(check_cells(check, "import tensorflow as tf", line, PIECE)) == []
 
 
 def test_a_file_that_the_code_writes_itself_is_not_missed(check):
@@ -544,7 +546,7 @@ def test_a_file_that_the_code_writes_itself_is_not_missed(check):
     read = "from tfx.components import ImportSchemaGen\nImportSchemaGen(schema_file=PATH)"
 
     assert not check_cells(check, write, read)["would_run"]
-    assert check_cells(check, f"{write}tfdv.write_schema_text(schema, PATH)", read)["would_run"]
+    assert check_cells(check, f"{write}tfdv.write_schema_text(0, PATH)", read)["would_run"]
 
 
 def test_places_in_notebooks_are_shown_by_cell(check, stoker):
@@ -706,7 +708,9 @@ def test_a_program_is_told_what_of_it_only_keras_2_runs(check, monkeypatch):
         "Keras 3: set TF_USE_LEGACY_KERAS=1 for it."
     ]
     assert check(program=f"import tensorflow_transform as tft\n{KERAS_2}")["would_run"]
-    assert check(program=f"os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{KERAS_2}")["would_run"]
+    assert check(program=f"import os; os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{KERAS_2}")[
+        "would_run"
+    ]
 
 
 def test_a_module_whose_keras_stoker_chooses_is_not_told(check, monkeypatch):
@@ -724,3 +728,37 @@ def test_a_program_that_runs_its_own_preprocessing_fn_lacks_what_tfx_gives_back(
     (told,) = lines(check(program=source + run), "needs")
     assert "dataset_schema is there only after tfx: put `import tfx` before this line" in told
     assert check(program=source.partition("\n")[2])["would_run"]
+
+
+def test_csv_files_with_other_headers_are_told(check, here):
+    (here / "data").mkdir()
+    (here / "data" / "a.csv").write_text("age,tip\n1,0\n")
+    (here / "data" / "b.csv").write_text("tip,age\n1,0\n")
+    text = "from tfx import v1 as tfx\ntfx.components.CsvExampleGen(input_base='data')\n"
+    record = check("pipeline.py", pipeline=text)
+    (told,) = lines(record, "needs")
+    assert "b.csv has the columns ['tip', 'age'], but" in told
+    assert not record["would_run"]
+    (here / "data" / "b.csv").write_text("age,tip\n1,0\n")
+    assert check("pipeline.py", pipeline=text)["would_run"]
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "would_run"),
+    [
+        ("steps = [example_gen]", "3: example_gen has no value in this file. Import it, or", False),
+        ("def run_fn(args):\n  x = arg.y", "4: arg has no value in this file.", False),
+        ("def other():\n  x = args", "4: if this line is reached: args has no value", True),
+        ("if tfx.x:\n  y = z", "4: if this line is reached: z has no value", True),
+    ],
+)
+def test_names_without_a_value_are_told(check, source, said, would_run):
+    record = check("module.py", module=f"from tfx import v1 as tfx\ntfx = [tfx]\n{source}\n")
+    (told,) = lines(record, "refused")
+    assert told.startswith(f"refused {said}")
+    assert record["would_run"] is would_run
+
+
+def test_a_file_that_cells_write_piece_by_piece_is_one(check):
+    cells = ["%%writefile m.py\nimport tfx\nX = 1", "%%writefile -a m.py\nprint(X)"]
+    assert lines(check("n.ipynb", **{"n.ipynb": notebook(*cells)}), "refused") == []

@@ -109,8 +109,8 @@ def test_a_module_that_cannot_load_is_told_of_before_anything_starts(kernel, tra
     assert shown.printed == {"stdout": "", "stderr": ""}
     assert shown.error == (
         "BadPipeline: Trainer: module.py, line 1: No module named 'no_such_package'. Install the "
-        "package that has it, perhaps pip install no-such-package, or put its file beside the "
-        "module."
+        "package that has it, perhaps pip install no-such-package, or put its file beside this "
+        "one."
     )
 
 

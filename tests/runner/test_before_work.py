@@ -193,6 +193,17 @@ def test_a_pattern_that_matches_nothing(tmp_path):
         check(CsvExampleGen(str(tmp_path / "gone")))
 
 
+def test_files_with_other_headers(tmp_path):
+    (tmp_path / "a.csv").write_text("age,city\n1,a\n")
+    (tmp_path / "b.csv").write_text("age,town\n1,a\n")
+    with pytest.raises(
+        BadPipeline, match=r"b\.csv has the columns \['age', 'town'\], but .*a\.csv"
+    ):
+        check(CsvExampleGen(str(tmp_path)))
+    (tmp_path / "b.csv").write_text("age,city\n2,b\n")
+    assert check(CsvExampleGen(str(tmp_path))) == []
+
+
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_cells_without_commas_between_them(tmp_path, mark):
     (tmp_path / "rows.csv").write_text(f"age{mark}city\n1{mark}a\n")

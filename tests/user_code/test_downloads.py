@@ -50,6 +50,8 @@ HUB = "https://tfhub.dev/google/nnlm/2"
         (["from tensorflow_hub import KerasLayer as L", f"L({HUB!r})"], "tfhub.dev"),
         (["BASE = 'https://tfhub.dev/'", "hub.load(BASE + 'google/nnlm')"], "tfhub.dev"),
         (["N = 'nnlm'", "hub.load(f'https://tfhub.dev/{N}')"], "tfhub.dev"),
+        (["hub.load(os.path.join('https://tfhub.dev', 'nnlm'))"], "tfhub.dev"),
+        (["def get(url):", "    return hub.load(url)", f"get({HUB!r})"], "tfhub.dev"),
         (["tf.keras.utils.get_file('x.tgz', origin='https://x.org/x.tgz')"], "x.org"),
         (["from sklearn.datasets import fetch_openml", "fetch_openml('adult')"], "api.openml.org"),
         (

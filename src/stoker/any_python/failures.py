@@ -30,6 +30,11 @@ HOW_TO_DEBUG = (
 )
 
 
+def is_all_wanted() -> bool:
+    """Whether the user asked for all frames."""
+    return bool(os.environ.get(WHOLE_TRACEBACK))
+
+
 class StokerError(Exception):
     """The base of every error that a failed run raises."""
 
@@ -38,7 +43,7 @@ class StokerError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows: the sentence, which says all, and not the way through our code."""
-        if os.environ.get(WHOLE_TRACEBACK):
+        if is_all_wanted():
             return traceback.format_exception(type(self), self, self.__traceback__)
         return [f"{type(self).__name__}: {self}"]
 

@@ -7,11 +7,11 @@ import csv
 import glob
 import os
 import re
-import tempfile
 from typing import TYPE_CHECKING, Any, Iterable, TypeVar
 
 from . import fileio
 from .layout import is_remote, only_file
+from .temporary import make_temporary_dir
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -40,7 +40,7 @@ def ensure_local(file_path: str) -> str:
     """The path of a file on this machine; one that is elsewhere is copied to a temporary folder."""
     if not is_remote(file_path):
         return file_path
-    copied = os.path.join(tempfile.mkdtemp(prefix="stoker-"), os.path.basename(file_path))
+    copied = os.path.join(make_temporary_dir(), os.path.basename(file_path))
     fileio.copy(file_path, copied)
     return copied
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STOKER_DIR = os.path.dirname(HERE)
@@ -12,3 +13,10 @@ PACKAGES_DIR = os.path.dirname(STOKER_DIR)
 OUR_PACKAGES = ("stoker", "tfx")
 OUR_PLACES = tuple(os.path.join(PACKAGES_DIR, name, "") for name in OUR_PACKAGES)
 """What the paths of files of ours begin with."""
+_NOT_USERS = (os.path.dirname(os.__file__), "<frozen ", *OUR_PLACES)
+_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
+
+
+def is_users_file(path: str) -> bool:
+    """Whether a file is of nobody's package: neither installed, nor of Python's own, nor ours."""
+    return not (_INSTALLED.search(path) or path.startswith(_NOT_USERS))

@@ -11,9 +11,8 @@ from types import TracebackType
 import click
 
 import stoker.stand_ins.provide  # noqa: F401 - a file may name what `import tfx` gives back before it
-from stoker.any_python.failures import WHOLE_TRACEBACK
+from stoker.any_python.failures import WHOLE_TRACEBACK, is_all_wanted
 from stoker.any_python.lines import did_you_mean
-from stoker.any_python.own_code import OUR_PLACES
 from stoker.cli.lookup import list_steps
 from stoker.cli.options import complete, fresh_option, parameter_option
 from stoker.cli.printing import print_line
@@ -22,7 +21,9 @@ from stoker.launchers import Launcher
 from stoker.metadata.config import STORE_VARIABLE, use_store
 from stoker.runner import intercept
 from stoker.runner.plan import RunOptions
+from stoker.user_code.installed_names import missing_name_hint
 from stoker.user_code.known_packages import missing_package_hint
+from stoker.views.users_errors import describe_users_error
 
 on_option = click.option(
     "--on",
@@ -189,16 +190,16 @@ def _run(path: str, shown: str) -> int:
         if isinstance(left.code, str):
             raise ValueError(left.code) from left
         return left.code or 0
-    except StokerError:
-        if os.environ.get(WHOLE_TRACEBACK):
-            print_line(traceback.format_exc(), error=True)
-        raise
     except Exception as error:  # whatever the user's own file does
-        if line := _line_that_we_refused(error, path):
-            raise ValueError(f"{shown}:{line}: {error}") from error
+        if is_all_wanted():
+            print_line(traceback.format_exc(), error=True)
+        if said := describe_users_error(error):
+            raise ValueError(said) from error
+        if isinstance(error, StokerError):
+            raise
         own = _from_file_on(error.__traceback__, path)
         print_line("".join(traceback.format_exception(type(error), error, own)), error=True)
-        hint = missing_package_hint(error)
+        hint = missing_package_hint(error) or missing_name_hint(error)
         said = f"{shown} failed: {type(error).__name__}: {error}"
         raise ValueError(f"{said}. {hint}" if hint else said) from error
     return 0
@@ -209,12 +210,3 @@ def _from_file_on(frames: TracebackType | None, path: str) -> TracebackType | No
     while frames and frames.tb_frame.f_code.co_filename != path:
         frames = frames.tb_next
     return frames
-
-
-def _line_that_we_refused(error: Exception, path: str) -> int | None:
-    """The file's line whose arguments Stoker refused: such an error needs no traceback."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    if not frames[-1][0].f_code.co_filename.startswith(OUR_PLACES):
-        return None
-    own = [line for frame, line in frames if frame.f_code.co_filename == path]
-    return own[-1] if own else None

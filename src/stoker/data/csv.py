@@ -25,6 +25,7 @@ import pyarrow.csv as arrow_csv
 
 from stoker.data.csv_header import (
     NOT_UTF8,
+    describe_other_header,
     is_utf8,
     list_columns_of_most_numbers,
     open_text,
@@ -137,11 +138,9 @@ def read_cells(
     names = list(table.kinds)
     num_rows = 0
     for path in files:
-        if (header := _read_header(path, table.dialect)) != names:
-            raise BadData(
-                f"{path} has the columns {header}, but {table.first_file} has {names}. "
-                "Files of one split need the same header."
-            )
+        header = _read_header(path, table.dialect)
+        if other := describe_other_header(path, header, table.first_file, names):
+            raise BadData(other)
         for cells in _read_file(path, table):
             num_rows += cells.num_rows
             yield cells

@@ -5,6 +5,7 @@ import collections
 import csv
 import io
 import itertools
+from collections.abc import Sequence
 from typing import IO
 
 from stoker.data.input_files import UNREADABLE, open_any
@@ -12,6 +13,7 @@ from stoker.errors import BadData
 
 NOT_UTF8 = "the text is not UTF-8. Save the file as UTF-8."
 _ROWS_TO_LOOK_AT = 20
+_FILES_TO_LOOK_AT = 100
 _ROWS_TO_COUNT = 1000
 _MOST = 0.9
 _OTHER_DELIMITERS = ";\t|"
@@ -29,6 +31,27 @@ def read_header(path: str, delimiter: str = ",") -> list[str]:
         hint = "Is the header missing?" if _is_number(name) else "Rename one."
         raise BadData(f"{path}, line 1: the column {name!r} is there more than once. {hint}")
     return names
+
+
+def find_other_header(files: Sequence[str]) -> str:
+    """What is wrong with the headers of one split's files; empty if they are the same.
+
+    Of very many files, the step itself looks at the rest.
+    """
+    names = read_header(files[0]) if files else []
+    others = ((path, read_header(path)) for path in files[1:_FILES_TO_LOOK_AT])
+    found = (describe_other_header(path, header, files[0], names) for path, header in others)
+    return next(filter(None, found), "")
+
+
+def describe_other_header(path: str, header: list[str], first: str, names: list[str]) -> str:
+    """Why a file cannot be read with the first one; empty if it can."""
+    if header == names:
+        return ""
+    return (
+        f"{path} has the columns {header}, but {first} has {names}. "
+        "Files of one split need the same header."
+    )
 
 
 def find_other_delimiter(path: str) -> str | None:

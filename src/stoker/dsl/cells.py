@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a notebook's cells define, written to a file of its own, from which a worker loads it."""
 
-import atexit
 import functools
 import hashlib
 import os
-import shutil
 import sys
-import tempfile
 
+from stoker.any_python.temporary import make_temporary_dir
 from stoker.dsl.definitions import find_definition
 
 
@@ -32,8 +30,4 @@ def _write(text: str) -> str:
     return path
 
 
-@functools.cache
-def _folder() -> str:
-    folder = tempfile.mkdtemp(prefix="stoker-cells-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+_folder = functools.cache(make_temporary_dir)

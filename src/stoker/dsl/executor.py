@@ -5,7 +5,6 @@ import abc
 import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from stoker.any_python.launcher_link import report_doing
+from stoker.any_python.temporary import make_temporary_dir
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.cells import file_of_cells
 from stoker.dsl.pool import LocalPool, Pool
@@ -68,7 +68,7 @@ class BaseExecutor(abc.ABC):
 
         def get_tmp_path(self) -> str:
             """A directory of this execution's own, for files that nobody needs afterwards."""
-            root = self._tmp_dir or tempfile.mkdtemp(prefix="stoker-")
+            root = self._tmp_dir or make_temporary_dir()
             self._tmp_dir = root
             path = os.path.join(root, str(self.unique_id or ""), "")
             os.makedirs(path, exist_ok=True)

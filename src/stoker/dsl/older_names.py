@@ -36,8 +36,8 @@ _CACHE = "enable_cache"
 
 def take_older_names(construct: Callable[..., None]) -> Callable[..., None]:
     """Let a constructor take older names of its arguments, and channels for its outputs."""
-    parameters = inspect.signature(construct).parameters
-    known = set(parameters)
+    signature = inspect.signature(construct)
+    known = set(signature.parameters)
 
     @functools.wraps(construct)
     def construct_with_older_names(self: BaseComponent, *args: Any, **given: Any) -> None:
@@ -48,7 +48,8 @@ def take_older_names(construct: Callable[..., None]) -> Callable[..., None]:
         enable_cache = None if _CACHE in known else today.pop(_CACHE, None)
         outputs = [key for key in self.SPEC_CLASS.OUTPUTS if key in today and key not in known]
         channels = {key: today.pop(key) for key in outputs}
-        _refuse_unknown(type(self).__name__, today, parameters)
+        _refuse_unknown(type(self).__name__, today, signature.parameters)
+        _refuse_misfit(signature, self, *args, **today)
         construct(self, *args, **today)
         if enable_cache is not None:
             self.enable_cache = enable_cache
@@ -94,6 +95,16 @@ def _refuse_unknown(
             f"{step} has no argument {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
             f"It takes {', '.join(known)}."
         )
+
+
+def _refuse_misfit(
+    signature: inspect.Signature, step: BaseComponent, *args: Any, **given: Any
+) -> None:
+    try:
+        signature.bind(step, *args, **given)
+    except TypeError as error:
+        known = [name for name in signature.parameters if name != "self"]
+        raise TypeError(f"{type(step).__name__}: {error}. It takes {', '.join(known)}.") from None
 
 
 def _rename(step: str, given: Mapping[str, Any], older: Mapping[str, str]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ import io
 import os
 import pickle
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeVar
@@ -23,6 +22,7 @@ from stoker.any_python.in_order import take_in_order
 from stoker.any_python.logs import hush_libraries
 from stoker.any_python.modules import import_current_sources, load_module_file
 from stoker.any_python.surroundings import take_over_program
+from stoker.any_python.temporary import make_temporary_dir
 from stoker.dsl.pool import Answer, answer
 from stoker.errors import StepFailed
 from stoker.launchers.fork_server import prepare
@@ -122,8 +122,7 @@ class Setup:
         with contextlib.suppress(OSError):
             os.chdir(self.folder)
         os.environ.update(self.variables)
-        folder = os.path.join(tempfile.gettempdir(), f"stoker-code-{os.getpid()}")
-        task = unpack(Task.from_json(self.task), self.code, folder)
+        task = unpack(Task.from_json(self.task), self.code, make_temporary_dir())
         prepare(task.needs)
         hush_libraries()
         take_over_program(task.import_paths, task.argv, task.flags)

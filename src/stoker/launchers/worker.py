@@ -31,6 +31,7 @@ from stoker.launchers.heartbeat import join_worker_group
 from stoker.patches.changes import after_import
 from stoker.patches.tensorflow_estimator import enable_estimators
 from stoker.task import Failure, Outcome, Task
+from stoker.user_code.installed_names import missing_name_hint
 from stoker.user_code.keras_choice import wrong_keras_hint
 from stoker.user_code.known_packages import missing_package_hint
 
@@ -61,8 +62,8 @@ def _execute(task: Task) -> Outcome:
             _make_executor(task).Do(inputs, outputs, _read_parameters(task))
     except (Exception, SystemExit) as error:  # recorded, and raised again by the runner
         keras_hint = wrong_keras_hint(str(error), task.needs)
-        hint = missing_package_hint(error) or keras_hint or debugger_hint(error)
-        hint = hint or missing_folder_hint(error) or input_hint(error)
+        hint = missing_package_hint(error) or keras_hint or missing_name_hint(error)
+        hint = hint or debugger_hint(error) or missing_folder_hint(error) or input_hint(error)
         hint = hint or near_name_hint(error, lambda: _list_features(task))
         return Outcome(failure=Failure(**describe(error, ours=STOKER_DIR, hint=hint)))
     return Outcome(outputs={key: [one.to_dict() for one in many] for key, many in outputs.items()})

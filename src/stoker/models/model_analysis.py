@@ -13,6 +13,7 @@ from typing import Any
 from google.protobuf import text_format
 from google.protobuf.message import Message
 
+from stoker.any_python.temporary import make_temporary_dir
 from stoker.data.encode import each, encode
 from stoker.data.input_files import bring_files
 from stoker.data.tfrecord import write_records
@@ -76,7 +77,7 @@ def run_model_analysis(
     models = _in_order(eval_shared_model)
     given = _add_to_config(eval_config, models, slice_spec)
     config = with_defaults(given, has_baseline=len(models) > 1)
-    output_path = output_path or tempfile.mkdtemp(prefix="evaluation-")
+    output_path = output_path or make_temporary_dir()
     with tempfile.TemporaryDirectory() as folder, send_there(output_path) as output_dir:
         os.makedirs(output_dir, exist_ok=True)
         Evaluation(

@@ -6,24 +6,18 @@
 they have.
 """
 
-import os
-import re
 import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from stoker.any_python.launcher_link import is_at_work
-from stoker.any_python.own_code import OUR_PLACES
+from stoker.any_python.own_code import is_users_file
 from stoker.patches.changes import after_import
 from stoker.patches.registry import PATCHES
 
-PARTS = ("", "nn", "summary", "train")
-"""The modules of TensorFlow, by their names below it, in which names are found again."""
 _METHODS = ("make_initializable_iterator", "make_one_shot_iterator")
 """What datasets had, and `tf.compat.v1.data` has as functions."""
-_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
-_NOT_USERS = (os.path.dirname(os.__file__), *OUR_PLACES)
 
 
 def find_names_of_tensorflow_1() -> None:
@@ -32,6 +26,8 @@ def find_names_of_tensorflow_1() -> None:
 
 
 def _add_names(tensorflow: ModuleType) -> None:
+    from stoker.user_code.installed_names import PARTS  # `import tfx` does without it
+
     PATCHES["tensorflow-1-names"].check_version()
     for part in PARTS:
         owner = getattr(tensorflow, part) if part else tensorflow
@@ -45,7 +41,7 @@ def _look_in_compat(tensorflow: ModuleType, part: str) -> Callable[[str], Any]:
     prefix = f"{part}." if part else ""
 
     def __getattr__(name: str) -> Any:  # noqa: N807
-        if not name.startswith("_") and _is_users(sys._getframe(1).f_code.co_filename):
+        if not name.startswith("_") and is_users_file(sys._getframe(1).f_code.co_filename):
             older = tensorflow.compat.v1
             older = getattr(older, part) if part else older
             if name in vars(older):
@@ -63,8 +59,3 @@ def _describe_contrib() -> str:
         "Trainer(python='tf-1.15')"
     )
     return f"tf.contrib ended with TensorFlow 1. Use what replaced it{environment * is_at_work()}."
-
-
-def _is_users(path: str) -> bool:
-    """Whether a file is of nobody's package: neither installed, nor of Python's own, nor ours."""
-    return not (_INSTALLED.search(path) or path.startswith(_NOT_USERS))

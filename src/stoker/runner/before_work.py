@@ -26,7 +26,7 @@ from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable, scan
 from stoker.user_code.known_packages import find_package
 from stoker.user_code.problems import find_problems
-from stoker.user_code.sure_calls import find_sure_calls
+from stoker.user_code.sure_lines import find_sure_nodes
 from stoker.views.table import readable_path
 
 _MADE_BY_MODELS = "transformed_"
@@ -158,9 +158,9 @@ def _find_vain_downloads(node: BaseComponent, plan: StepPlan) -> Iterator[Proble
         return
     trees = scan(plan.user_file, plan.import_paths).trees
     functions = node.FUNCTIONS if isinstance(node, UserCodeComponent) else ()
-    sure = find_sure_calls(trees.values(), functions)
+    sure = find_sure_nodes(trees.values(), functions)
     for path, tree in trees.items():
-        for call, found in DownloadReader(tree).find_all():
+        for call, found in DownloadReader(tree, path).find_all():
             try:
                 if found.server:
                     require_server(found.server)

@@ -2,16 +2,12 @@
 """How a run that failed or was stopped is told: by what matters to its user, without our frames."""
 
 import contextlib
-import functools
 import os
 import re
-import sys
-import traceback
 from collections.abc import Iterator
 from itertools import groupby
-from types import TracebackType
 
-from stoker.any_python.failures import WHOLE_TRACEBACK
+from stoker.any_python.failures import is_all_wanted
 from stoker.any_python.own_code import STOKER_DIR
 from stoker.dsl.component import BaseComponent, Node
 from stoker.errors import StepFailed, StokerError
@@ -19,6 +15,7 @@ from stoker.launchers.step_log import StepLog
 from stoker.runner.console import Console
 from stoker.task import Failure
 from stoker.views.table import readable_path
+from stoker.views.users_errors import say_all, tell_users_errors
 
 _FRAME = re.compile(r'^ *File "(?P<path>[^"]*)", line (?P<line>\d+)')
 _AUTOGRAPH = "__autograph_generated_file"
@@ -78,40 +75,14 @@ def tell_failure(
 
 @contextlib.contextmanager
 def end_briefly() -> Iterator[None]:
-    """Let a program that does not catch our errors end with what they say; the frames are ours.
-
-    Whoever has a hook of their own keeps it.
-    """
+    """Let a program that does not catch our errors end with what they say; the frames are ours."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
-        is_ours = isinstance(error, StokerError | KeyboardInterrupt) or _is_raised_by_us(error)
-        if is_ours and sys.excepthook is sys.__excepthook__ and not is_all_wanted():
-            sys.excepthook = functools.partial(_print_briefly, error)
+        if isinstance(error, StokerError | KeyboardInterrupt):
+            say_all(error)
+        tell_users_errors()
         raise
-
-
-def _print_briefly(
-    ours: BaseException,
-    kind: type[BaseException],
-    error: BaseException,
-    trace: TracebackType | None,
-) -> None:
-    if error is ours:
-        sys.stderr.write(f"stoker: {str(error) or 'Stopped.'}\n")
-    else:
-        sys.__excepthook__(kind, error, trace)
-
-
-def is_all_wanted() -> bool:
-    """Whether the user asked for all frames."""
-    return bool(os.environ.get(WHOLE_TRACEBACK))
-
-
-def _is_raised_by_us(error: BaseException) -> bool:
-    """Whether it is we who raised it, such as for a wrong argument, and not the user's code."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    return bool(frames) and frames[-1][0].f_code.co_filename.startswith(STOKER_DIR + os.sep)
 
 
 def strip_colours(text: str) -> str:

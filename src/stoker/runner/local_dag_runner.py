@@ -88,6 +88,8 @@ class LocalDagRunner:
         With `run_options`, which may be the second argument as in TFX, some of the steps are run.
         """
         stop_loading_here()
+        if not isinstance(pipeline, Pipeline):
+            raise TypeError(f"{type(self).__name__}().run takes a Pipeline, got {pipeline!r}.")
         if _interception.declared is not None:
             _interception.declared.append(pipeline)
             return Run(id="", pipeline_name=pipeline.pipeline_name, pipeline_root="", outputs={})

@@ -3,7 +3,7 @@
 
 A pipeline file names tfma.EvalConfig, and an installed TFMA may lack it; a notebook makes a schema
 with dataset_schema, which tensorflow-transform has renamed, and loads a model that was trained with
-another Keras than its own.
+another Keras than its own. What cannot be given back is told in a sentence.
 """
 
 from stoker.patches.load_model import load_models_of_the_other_keras
@@ -11,9 +11,11 @@ from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
 from stoker.patches.tensorflow_transform import provide_old_names
 from stoker.patches.tensorflow_transform_older import take_older_calls
 from stoker.stand_ins.tfma.names import provide_tfma
+from stoker.views.users_errors import tell_users_errors
 
 provide_tfma()
 provide_old_names()
 take_older_calls()
 find_names_of_tensorflow_1()
 load_models_of_the_other_keras()
+tell_users_errors()

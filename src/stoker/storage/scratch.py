@@ -9,9 +9,13 @@ long for that, these files are in the system's folder, and a link in the scratch
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 
+from stoker.any_python.temporary import (
+    make_temporary_dir,
+    remove_abandoned_dirs,
+    remove_temporary_dir,
+)
 from stoker.storage.locks import is_locked
 from stoker.storage.root import Root
 
@@ -28,6 +32,7 @@ def hold_scratch(root: Root, run_id: str) -> Iterator[str]:
     """
     for left in find_abandoned(root):
         shutil.rmtree(left, ignore_errors=True)
+    remove_abandoned_dirs()  # of other roots too, which may be gone
     folder = root.tmp_dir(run_id)
     for place in _list_places(folder):  # of the same step, if it was killed
         shutil.rmtree(place, ignore_errors=True)
@@ -36,7 +41,7 @@ def hold_scratch(root: Root, run_id: str) -> Iterator[str]:
         yield _choose_tmpdir(folder)
     finally:
         for place in _list_places(folder):
-            shutil.rmtree(place, ignore_errors=True)
+            remove_temporary_dir(place)
 
 
 def find_abandoned(root: Root) -> list[str]:
@@ -59,11 +64,11 @@ def _list_places(folder: str) -> list[str]:
 def _choose_tmpdir(folder: str) -> str:
     if len(os.fsencode(folder)) <= _LONGEST_TMPDIR:
         return folder
-    elsewhere = tempfile.mkdtemp(prefix="stoker-")
+    elsewhere = make_temporary_dir()
     try:
         os.symlink(elsewhere, os.path.join(folder, _ELSEWHERE))
     except OSError:  # a file system without links: only sockets need short names
-        os.rmdir(elsewhere)
+        remove_temporary_dir(elsewhere)
         return folder
     return elsewhere
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from stoker.any_python.lines import did_you_mean
 from stoker.user_code.imports import ImportStatement, ModuleImports, is_importable, scan
+from stoker.user_code.installed_names import advise_replacement
 from stoker.user_code.known_packages import KNOWN, find_package
 
 # Text that makes names, or places to import from, which the text alone does not show.
@@ -89,7 +90,7 @@ def _find_missing_imports(
                 passes = passes_known if name in KNOWN else is_dynamic
                 if is_missing and name not in told and not passes:
                     told.add(name)
-                    yield f"{path}, line {statement.lineno}: {_advise(name)}"
+                    yield f"{path}, line {statement.lineno}: {advise_package(name)}"
             for name in [] if is_dynamic else _list_modules(statement):
                 if _is_gone_from_tensorflow(name):
                     yield f"{path}, line {statement.lineno}: {_advise_environment(name)}"
@@ -122,13 +123,14 @@ def _stays_near(statement: ast.stmt) -> bool:
     )
 
 
-def _advise(module: str) -> str:
+def advise_package(module: str) -> str:
+    """What to do about a package that is not here, or a file."""
     if module in KNOWN:
         return KNOWN[module].describe(module)
     pip = find_package(module).pip
     return (
         f"No module named {module!r}. Install the package that has it, perhaps pip install {pip}, "
-        "or put its file beside the module."
+        "or put its file beside this one."
     )
 
 
@@ -146,13 +148,6 @@ def _advise_environment(module: str) -> str:
         f"today's TensorFlow has no {module}. {advise_replacement(module)}, or the environment "
         f"that has it: stoker env create {environment}, and Trainer(python={environment!r})."
     )
-
-
-def advise_replacement(module: str) -> str:
-    """What to use instead of one of TensorFlow's own files; those of its Keras are public too."""
-    inner = "tensorflow.python.keras"
-    replaced = module.replace(inner, "tensorflow.keras")
-    return f"Use {replaced}" if f"{module}.".startswith(f"{inner}.") else "Use what replaced it"
 
 
 def _list_modules(statement: ImportStatement) -> list[str]:

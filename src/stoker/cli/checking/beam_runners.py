@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from stoker.cli.checking.paths import KnownPaths
 from stoker.dsl.beam import find_lack_of_runner
+from stoker.user_code.known_texts import KnownTexts
 
 _RUNNER = re.compile(r"(?:--runner=)?(?:[\w.]+\.)?((?:Test)?Dataflow|Flink|Portable|Spark)Runner")
 _OPTIONS = ("PipelineOptions", "from_dictionary")
@@ -20,7 +20,7 @@ _ON_BEAM = ("Transform", "BaseBeamExecutor")
 class RunnerReader:
     """Finds the runners in the calls of one source, and in what it sets of options."""
 
-    def __init__(self, tree: ast.Module, paths: KnownPaths) -> None:
+    def __init__(self, tree: ast.Module, paths: KnownTexts) -> None:
         self._tree = tree
         self._paths = paths
 

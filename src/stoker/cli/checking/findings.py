@@ -17,14 +17,15 @@ from stoker.cli.checking.beam_runners import RunnerReader
 from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
-from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
+from stoker.cli.checking.undefined import find_undefined
 from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable
 from stoker.user_code.keras_choice import find_keras_2_lines, users_environ, uses_keras_2
 from stoker.user_code.known_packages import RUN_HERE, find_package
-from stoker.user_code.sure_calls import find_sure_calls
+from stoker.user_code.known_texts import KnownTexts
+from stoker.user_code.sure_lines import find_sure_nodes
 
 
 class State(enum.StrEnum):
@@ -120,7 +121,7 @@ def check_source(source: Source) -> list[Finding]:
         line = getattr(error, "lineno", None) or 1
         reason = f"this is not Python: {getattr(error, 'msg', error)}"
         return [Finding(state=State.REFUSED, file=source.shown, line=line, message=reason)]
-    checker = _Checker(source, tree)
+    checker = _Checker(source, tree, text.decode(errors="replace"))
     checker.read(tree)
     by_line = sorted(checker.found.items(), key=lambda one: one[0][0])
     return [*checker.describe_names(), *(finding for _, finding in by_line)]
@@ -147,18 +148,18 @@ class _Visit:
 class _Checker:
     """Reads one source."""
 
-    def __init__(self, source: Source, tree: ast.Module) -> None:
+    def __init__(self, source: Source, tree: ast.Module, text: str) -> None:
         self.found: dict[tuple[int, str], Finding] = {}
         """By the line in the text and the message, so that each is said once."""
         self._source = source
         self._names = Names()
-        self._paths = KnownPaths(tree, source.path)
+        self._paths = KnownTexts(tree, source.path)
         self._written = self._paths.find_written(tree)
         self._steps = StepReader(tree, source, self._paths)
         self._old_layouts = OldLayouts(tree)
         self._runners = RunnerReader(tree, self._paths)
-        self._downloads = DownloadReader(tree)
-        self._sure_calls = find_sure_calls([tree], USER_FUNCTIONS)
+        self._downloads = DownloadReader(tree, source.path)
+        self._sure_nodes = find_sure_nodes([tree], USER_FUNCTIONS)
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
         )
@@ -166,6 +167,7 @@ class _Checker:
             DIFFERENCES.get(getattr(one, "attr", getattr(one, "id", ""))) is _ELSEWHERE
             for one in ast.walk(tree)
         )
+        self._undefined = find_undefined(tree, text, source.notebook)
         self._installs = self._read_installs()
         self._given_back: list[tuple[str, int, _Reach]] = []
         self._early_lines = frozenset() if self._is_module else _list_lines_before_tfx(tree)
@@ -182,6 +184,7 @@ class _Checker:
             elif isinstance(node, ast.Attribute | ast.Name):
                 with self._noting(node.lineno, visit.reach):
                     self._read_name(node)
+                self._read_undefined(node, visit.reach)
             elif isinstance(node, ast.Assign):
                 self._read_assignment(node, visit.reach)
         if self._source.notebook:
@@ -273,13 +276,13 @@ class _Checker:
                 require_server(fetched.server)
         except PlaceError as error:
             message = f"{error} {message}"
-            is_vain = call in self._sure_calls and not fetched.goes_on
+            is_vain = call in self._sure_nodes and not fetched.goes_on
         self._add(State.NEEDS, call.lineno, message, reach, may_not_matter=not is_vain)
 
     def _read_runner(self, node: ast.Call | ast.Assign, reach: _Reach) -> None:
         """A Beam runner of other machines: it may be out of reach, or not be used at all."""
         if lack := self._runners.find_lack(node):
-            in_doubt = node not in self._sure_calls
+            in_doubt = not (isinstance(node, ast.Call) and node in self._sure_nodes)
             self._add(State.NEEDS, node.lineno, lack, reach, may_not_matter=in_doubt)
         elif difference := self._runners.find_difference(node):
             self._add(State.DIFFERS, node.lineno, difference)
@@ -302,6 +305,11 @@ class _Checker:
             message = f"{last} {DIFFERENCES[last]}"
             if not any(one.message == message for one in self.found.values()):
                 self._add(State.DIFFERS, node.lineno, message)
+
+    def _read_undefined(self, node: ast.Attribute | ast.Name, reach: _Reach) -> None:
+        if (message := self._undefined.get(node)) and reach is not _Reach.CAUGHT:
+            sure = reach if node in self._sure_nodes else _Reach.MAYBE
+            self._add(State.REFUSED, node.lineno, message, max(reach, sure))
 
     def _read_paths(self, call: ast.Call, reach: _Reach) -> None:
         """The files and folders that a call names must be there, where the text says them."""

@@ -6,26 +6,20 @@ that would bring TensorFlow with them are read as text.
 """
 
 import ast
-import functools
 import inspect
-import os
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import packages_distributions, version
 from types import ModuleType
 from typing import Any
 
 from google.protobuf.message import Message
 
-from stoker.any_python.lines import did_you_mean
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
-from stoker.patches.tensorflow_1 import PARTS
 from stoker.patches.tensorflow_transform_older import RENAMED
 from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
-from stoker.user_code.known_packages import find_package
-from stoker.user_code.problems import advise_replacement
+from stoker.user_code.installed_names import describe_missing, is_found_in_compat, read_names
 
 _IMPORTED = ("tfx", "tensorflow_model_analysis", "tensorflow_data_validation", "ml_metadata")
 _READ = ("tensorflow", "tensorflow_transform", "tfx_bsl")
@@ -39,7 +33,6 @@ _GIVEN_BACK = (
     *(f"tensorflow_transform.{name}" for name in RENAMED),
 )
 """What newer versions lack, and Stoker adds: in its workers, and where tfx is imported."""
-_TENSORFLOW_1 = "tensorflow._api.v2.compat.v1"
 
 
 class Missing(Exception):
@@ -132,7 +125,7 @@ class Names:
         return found
 
     def _note_given_back(self, name: str) -> None:
-        if _is_below(name, _GIVEN_BACK) or _is_found_in_compat(name):
+        if _is_below(name, _GIVEN_BACK) or is_found_in_compat(name):
             self.given_back.append(name)
 
 
@@ -147,7 +140,7 @@ def _find_module(name: str) -> ModuleType | ReadModule | None:
     if _is_below(name, (*_MADE_LATE, *_GIVEN_BACK)):
         return None
     if find_module(name) is None:
-        raise Missing(_describe_missing(name))
+        raise Missing(describe_missing(name))
     return ReadModule(name)
 
 
@@ -191,105 +184,9 @@ def _find_read_member(module: str, name: str) -> ReadModule | None:
     home = names.get(name, path)
     if find_module(home):
         return ReadModule(home)
-    if name in names or _is_found_in_compat(path):
+    if name in names or is_found_in_compat(path):
         return None
-    raise Missing(_describe_missing(path))
-
-
-@functools.cache
-def _is_found_in_compat(name: str) -> bool:
-    """Whether TensorFlow has a name only in compat.v1, where a user's code finds it."""
-    module, _, last = name.rpartition(".")
-    part = module.removeprefix("tensorflow").removeprefix("._api.v2").removeprefix(".")
-    is_tensorflow = module.partition(".")[0] == "tensorflow" and part in PARTS
-    return (
-        is_tensorflow
-        and last not in (read_names(module) or (last,))
-        and find_module(name) is None
-        and _is_of_tensorflow_1(f"tensorflow.{part}.{last}".replace("..", "."))
-    )
-
-
-def _describe_missing(name: str) -> str:
-    top = name.partition(".")[0]
-    if find_module(top) is None:
-        return find_package(top).describe(top)
-    where = f"{top.replace('_', '-')} {_find_version(top)}"
-    if top != "tensorflow":
-        owner, _, last = name.rpartition(".")
-        near = did_you_mean(last, read_names(owner) or ())
-        return (
-            f"{name} is not in {where}, which is installed here.{near} Use another name of "
-            f"{owner}, or a Python with the version that has it: Trainer(python=PATH)."
-        )
-    public = name.replace("tensorflow._api.v2.", "tensorflow.")
-    first = public.split(".")[1]
-    if first == "contrib" or _is_of_tensorflow_1(public):
-        return (
-            f"{public} is of TensorFlow 1: use tensorflow.compat.v1, or the environment that has "
-            "it: stoker env create tf-1.15, and Trainer(python='tf-1.15')."
-        )
-    return (
-        f"{public} is not in {where}, which is installed here. {advise_replacement(public)}, or "
-        "the environment of its time: stoker env create tf-2.15, and Trainer(python='tf-2.15')."
-    )
-
-
-def _find_version(package: str) -> str:
-    names = packages_distributions().get(package) or [package]
-    return version(names[0])
-
-
-def _is_of_tensorflow_1(public: str) -> bool:
-    *modules, name = public.split(".")[1:]
-    names = read_names(".".join([_TENSORFLOW_1, *modules]))
-    return bool(names) and name in (names or ())
-
-
-@functools.cache
-def read_names(module: str) -> dict[str, str] | None:
-    """The names at the top of a module's text, each with where it is from.
-
-    None if the text does not say all: there is no such file, or names come from elsewhere.
-    """
-    path = find_module(module)
-    if path is None or not path.endswith(".py") or path.endswith("_pb2.py"):
-        return None  # protobuf makes its classes when it is imported
-    with open(path, "rb") as file:
-        tree = ast.parse(file.read())
-    package = module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
-    names: dict[str, str] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(names=[ast.alias(name="*")]):
-                more = read_names(_resolve(node, package))
-                if more is None:
-                    return None
-                names.update(more)
-            case ast.ImportFrom():
-                home = _resolve(node, package)
-                names.update({one.asname or one.name: f"{home}.{one.name}" for one in node.names})
-            case ast.Import():
-                names.update(
-                    {one.asname or one.name.partition(".")[0]: one.name for one in node.names}
-                )
-            case ast.FunctionDef(name="__getattr__"):
-                return None
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                names[name] = f"{module}.{name}"
-            case ast.Name(id=name, ctx=ast.Store()):
-                names[name] = f"{module}.{name}"
-            case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=str(name)), *_]):
-                names[name] = f"{module}.{name}"
-    return names
-
-
-def _resolve(statement: ast.ImportFrom, package: str) -> str:
-    if not statement.level:
-        return statement.module or ""
-    parts = package.split(".")
-    kept = parts[: len(parts) - statement.level + 1]
-    return ".".join([*kept, statement.module] if statement.module else kept)
+    raise Missing(describe_missing(path))
 
 
 def _is_below(name: str, modules: tuple[str, ...]) -> bool:

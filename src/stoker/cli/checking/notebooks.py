@@ -20,6 +20,11 @@ _SHELL_CELLS = frozenset({"bash", "script", "sh", "shell", "system"})
 _FETCH = re.compile(
     r"^\s*[!%]?\s*(wget|curl|gsutil|gcloud|bq|git\s+clone|kaggle|gdown|aws\s+s3)\b(?!.*--version)"
 )
+_MAKES_NAMES = re.compile(
+    r"^\s*%(?:run|load|loadpy|pylab|store|macro|recall|rerun)\b"
+    r"|^\s*%%(?:bigquery|capture|sql)[ \t]+\w|^\s*%%cython|^\s*%%.*--(?:out|err|proc)\b",
+    re.MULTILINE,
+)
 _PIP_INSTALL = re.compile(r"^\s*[!%]\s*(?:\S*python\S*\s+-m\s+)?pip3?\s+install\s+(.*)$")
 
 
@@ -48,6 +53,8 @@ class Notebook:
     """The commands of cells that fetch something, each with its line in the text."""
     broken: Sequence[tuple[int, str]]
     """Cells that are not Python, each by its first line in the text, with the reason."""
+    makes_names: bool = False
+    """Whether names may get values by what is not Python: `%run`, `%%capture said`."""
 
 
 def read_notebook(path: str) -> Notebook:
@@ -64,13 +71,17 @@ def read_notebook(path: str) -> Notebook:
 def _join(sources: Sequence[str]) -> Notebook:
     lines: list[str] = []
     places: list[tuple[int, int]] = []
-    written, installs, fetches, broken = [], [], [], []
+    written: list[WrittenFile] = []
+    installs, fetches, broken = [], [], []
     for number, source in enumerate(sources, start=1):
         start = len(lines) + 1
         magic = _CELL_MAGIC.match(source)
         if magic and magic[1] == "writefile":
             path = magic[2].removeprefix("-a ").strip().strip("'\"")
             text = source[magic.end() :]
+            if magic[2].startswith("-a "):
+                text = "".join(f"{one.text}\n" for one in written if one.path == path) + text
+                written = [one for one in written if one.path != path]
             written.append(WrittenFile(path=path, text=text, cell=number))
         python, reason = _read_cell(source, magic)
         if reason:
@@ -95,6 +106,7 @@ def _join(sources: Sequence[str]) -> Notebook:
         installs=installs,
         fetches=fetches,
         broken=broken,
+        makes_names=bool(broken) or any(map(_MAKES_NAMES.search, sources)),
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from stoker.cli.checking.notebooks import Notebook, WrittenFile, read_notebook
-from stoker.cli.checking.paths import KnownPaths
 from stoker.user_code.imports import scan
+from stoker.user_code.known_texts import KnownTexts
 
 _NOT_OURS = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages"})
 _PYTHON, _NOTEBOOK = ".py", ".ipynb"
@@ -83,7 +83,7 @@ def _list_added_places(path: str) -> Iterator[str]:
     tree = scan(path).trees.get(os.path.abspath(path)) if path.endswith(_PYTHON) else None
     if tree is None:
         return
-    paths = KnownPaths(tree, path)
+    paths = KnownTexts(tree, path)
     for node in ast.walk(tree):
         match node:
             case ast.Call(
@@ -144,7 +144,7 @@ class _Collector:
         notebook = read_notebook(path)
         scratch = os.path.join(self.scratch, str(len(self.found)))
         cells = _write(os.path.join(scratch, _CELLS), notebook.text)
-        names = KnownPaths(ast.parse(notebook.text), path)
+        names = KnownTexts(ast.parse(notebook.text), path)
         written = {
             _write(os.path.join(scratch, name), one.text): f"{shown}:{name}"
             for one in notebook.written
@@ -162,7 +162,7 @@ def _write(path: str, text: str) -> str:
     return path
 
 
-def _find_name(written: WrittenFile, names: KnownPaths) -> str:
+def _find_name(written: WrittenFile, names: KnownTexts) -> str:
     """The name of a written file below the notebook's folder; of another place, only its end."""
     path = written.path.strip("{}$ ")
     if path != written.path and path.isidentifier():

@@ -5,19 +5,20 @@ A run says the same before its first step; here it is said as far as the text al
 """
 
 import ast
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from stoker.any_python.lines import did_you_mean
-from stoker.cli.checking.paths import KnownPaths
 from stoker.cli.checking.sources import Source
-from stoker.data.csv_header import read_header
+from stoker.data.csv_header import find_other_header, read_header
 from stoker.data.input_files import find_files
 from stoker.errors import BadData, StokerError
 from stoker.launchers.interpreters.venvs import resolve
 from stoker.launchers.resources import check_gpus
 from stoker.task import Workers
+from stoker.user_code.known_texts import KnownTexts
 from stoker.user_code.problems import find_missing_function
 
 _FUNCTIONS = {
@@ -32,7 +33,7 @@ _MADE_BY_MODELS = ("preprocessing_function_names", "signature_name")
 class StepReader:
     """Reads the calls in one source that make steps, or what steps are given."""
 
-    def __init__(self, tree: ast.Module, source: Source, paths: KnownPaths) -> None:
+    def __init__(self, tree: ast.Module, source: Source, paths: KnownTexts) -> None:
         self._tree = tree
         self._source = source
         self._paths = paths
@@ -45,6 +46,8 @@ class StepReader:
             yield from self._check_code(_FUNCTIONS[name], given)
         elif name == "Workers":
             yield from _check_workers(call)
+        elif name == "CsvExampleGen" and "custom_executor_spec" not in given:
+            yield from self._check_headers(call)
         elif name == "ModelSpec" and not any(key in given for key in _MADE_BY_MODELS):
             for key in _LABELS:
                 if text := self._find(given.get(key)):
@@ -73,6 +76,19 @@ class StepReader:
             if path and os.path.isfile(path):
                 yield from find_missing_function(path, functions)
 
+    def _check_headers(self, call: ast.Call) -> Iterator[str]:
+        files = self._find_data(call)
+        beside = [one for one in files if os.path.dirname(one) == os.path.dirname(files[0])]
+        with contextlib.suppress(BadData):  # what is no CSV at all, the step tells
+            if other := find_other_header(beside):
+                yield other
+
+    def _find_data(self, call: ast.Call) -> list[str]:
+        """The files that are there for an ExampleGen that is given a folder."""
+        given = {one.arg: one.value for one in call.keywords}
+        folder = self._find_path(given.get("input_base", next(iter(call.args), None)))
+        return find_files(folder) if folder and "input_config" not in given else []
+
     def _check_feature(self, what: str, name: str) -> Iterator[str]:
         known = self._features
         if known and name not in known:
@@ -86,9 +102,7 @@ class StepReader:
         gens = [call for call in calls if _find_name(call).endswith("ExampleGen")]
         if len(gens) != 1 or _find_name(gens[0]) != "CsvExampleGen" or self._makes_features():
             return frozenset()
-        given = {one.arg: one.value for one in gens[0].keywords}
-        folder = self._find_path(given.get("input_base", next(iter(gens[0].args), None)))
-        files = find_files(folder) if folder and "input_config" not in given else []
+        files = self._find_data(gens[0])
         try:
             return frozenset(read_header(files[0])) if files else frozenset()
         except BadData:

@@ -247,11 +247,15 @@ class CsvExampleGen(_FormatExampleGen):
     PATTERNS: ClassVar = ("*.csv",)
 
     def find_problems(self, parameters: dict[str, Any]) -> Iterator[dsl.Problem]:
-        """What all ExampleGens look for, and a delimiter that is not a comma."""
-        from stoker.data.csv_header import find_other_delimiter
+        """What all ExampleGens look for, a delimiter that is not a comma, and other headers."""
+        from stoker.data.csv_header import find_other_delimiter, find_other_header
 
         yield from super().find_problems(parameters)
         with contextlib.suppress(BadData, ValueError):
+            for files in self._find_files(parameters).values():
+                if other := find_other_header([file for file in files if not is_remote(file)]):
+                    is_ours = self.executor_spec is self.EXECUTOR_SPEC
+                    yield dsl.Problem(text=other, is_certain=is_ours)
             for file in self.external_files(parameters)[:1]:
                 if not is_remote(file) and (mark := find_other_delimiter(file)):
                     text = f"{file} has one column: {mark!r} is between its cells, not a comma."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paths that a file gives, as far as its text says them: `os.path.join(HERE, "module.py")`."""
+"""The texts that names in a file stand for, as far as it says them: `HERE + "/module.py"`."""
 
 import ast
 import os
@@ -12,11 +12,11 @@ _WRITERS = ("GFile", "copy", "dump", "move", "open", "save", "to_", "write", "Wr
 """How functions begin that make the file which they are given."""
 
 
-class KnownPaths:
+class KnownTexts:
     """What the names in a file stand for, where that is text which the file itself has."""
 
-    def __init__(self, tree: ast.Module, path: str) -> None:
-        self._path = os.path.abspath(path)
+    def __init__(self, tree: ast.Module, path: str = "") -> None:
+        self._path = os.path.abspath(path) if path else None
         self._values: dict[str, ast.expr] = {}
         given: Counter[str] = Counter()
         passed = _find_passed(tree)
@@ -39,9 +39,9 @@ class KnownPaths:
                     given[name] += 2  # what a function is given, only its caller knows
         self._values = {name: value for name, value in self._values.items() if given[name] == 1}
 
-    def find(self, node: ast.expr) -> str | None:
+    def find(self, node: ast.expr | None) -> str | None:
         """The text that an expression is; None if the file alone does not say it."""
-        return self._find(node, depth=0)
+        return None if node is None else self._find(node, depth=0)
 
     def expand(self, node: ast.expr) -> ast.expr:
         """What a name is given, where the file gives it once; any other expression is itself."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls that a user's module makes for certain, by its text."""
+"""What of a user's module is come to for certain, by its text."""
 
 import ast
 from collections.abc import Collection, Iterator
@@ -8,23 +8,24 @@ _MAY_BE_LEFT = (ast.If, ast.For, ast.While, ast.Try, ast.Match)
 _HIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def find_sure_calls(
+def find_sure_nodes(
     trees: Collection[ast.Module], functions: Collection[str]
-) -> frozenset[ast.Call]:
-    """The calls that are made whenever the modules are loaded and `functions` are called.
+) -> frozenset[ast.AST]:
+    """The calls and names that are come to when the modules are loaded and `functions` are called.
 
     What stands under an `if`, in a loop or after what may return early is in doubt; so is what is
     called by anything but the name of a function of these modules.
     """
     bodies = {one.name: one.body for tree in trees for one in _list_functions(tree)}
-    sure: set[ast.Call] = set()
+    sure: set[ast.AST] = set()
     waiting = [tree.body for tree in trees]
     waiting += [bodies.pop(name) for name in functions if name in bodies]
     while waiting:
-        for call in _find_calls(waiting.pop()):
-            sure.add(call)
-            if isinstance(call.func, ast.Name) and call.func.id in bodies:
-                waiting.append(bodies.pop(call.func.id))
+        for node in _find_nodes(waiting.pop()):
+            sure.add(node)
+            match node:
+                case ast.Call(func=ast.Name(id=name)) if name in bodies:
+                    waiting.append(bodies.pop(name))
     return frozenset(sure)
 
 
@@ -32,27 +33,26 @@ def _list_functions(tree: ast.Module) -> list[ast.FunctionDef]:
     return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
-def _find_calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
-    """The calls that statements make whatever happens."""
+def _find_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """The parts of statements that are come to whatever happens."""
     for statement in body:
         if isinstance(statement, ast.If) and _is_main(statement.test):
-            yield from _find_calls(statement.body)
+            yield from _find_nodes(statement.body)
         elif isinstance(statement, ast.With):
-            yield from _find_calls([ast.Expr(item.context_expr) for item in statement.items])
-            yield from _find_calls(statement.body)
+            yield from _find_nodes([ast.Expr(item.context_expr) for item in statement.items])
+            yield from _find_nodes(statement.body)
         elif isinstance(statement, _MAY_BE_LEFT):
             if any(isinstance(node, ast.Return | ast.Raise) for node in ast.walk(statement)):
                 return
         elif not isinstance(statement, _HIDDEN):
-            yield from _list_calls(statement)
+            yield from _list_nodes(statement)
 
 
-def _list_calls(node: ast.AST) -> Iterator[ast.Call]:
-    if isinstance(node, ast.Call):
-        yield node
+def _list_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (*_HIDDEN, ast.IfExp, ast.BoolOp, ast.comprehension)):
-            yield from _list_calls(child)
+            yield from _list_nodes(child)
 
 
 def _is_main(test: ast.expr) -> bool:

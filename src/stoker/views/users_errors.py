@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An error in a line of the user's, as that line and a sentence: what was refused, or is missing.
+
+`stoker run FILE` and `python FILE` end with the same words. What is wrong in any other way is for
+Python's own traceback to say.
+"""
+
+import linecache
+import re
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType, TracebackType
+
+from stoker.any_python.failures import StokerError, is_all_wanted
+from stoker.any_python.lines import escape_controls
+from stoker.any_python.own_code import OUR_PLACES, is_users_file
+from stoker.views.table import readable_path
+
+_SAYS_ALL = "stoker_says_all"
+_ON_THE_WAY = re.compile(
+    r"[/\\](site|dist)-packages[/\\](keras|tensorflow|tf_keras)[/\\]|^<frozen "
+)
+"""The files between a user's line and the name that TensorFlow or Keras does not have."""
+
+Frames = Sequence[tuple[FrameType, int]]
+
+
+def describe_users_error(error: BaseException) -> str:
+    """`FILE:LINE: what is wrong, and what to do`; empty where a traceback tells more."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    own = [place for place, (frame, _) in enumerate(frames) if is_users_file(_get_file(frame))]
+    if not own or hasattr(error, _SAYS_ALL):
+        return ""
+    frame, line = frames[own[-1]]
+    file, inner = _get_file(frame), frames[own[-1] + 1 :]
+    said = _advise(error, inner, linecache.getline(file, line))
+    if not said and _is_refused_by_us(error, inner):
+        said = str(error)
+    return f"{readable_path(file)}:{line}: {said}" if said else ""
+
+
+def say_all(error: BaseException) -> None:
+    """Note of an error that its own words say all, as those of a failed run do."""
+    setattr(error, _SAYS_ALL, True)
+
+
+def tell_users_errors() -> None:
+    """Let a program that ends by such an error end with these words alone.
+
+    Whoever has a hook of their own keeps it.
+    """
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _end_program
+
+
+def _end_program(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    said = (str(error) or "Stopped.") if hasattr(error, _SAYS_ALL) else describe_users_error(error)
+    if said and not is_all_wanted():
+        sys.stderr.write(f"stoker: {escape_controls(said)}\n")
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+def _advise(error: BaseException, inner: Frames, line: str) -> str:
+    """What to do about a name or a package that the user's own line asks for."""
+    from stoker.user_code.installed_names import missing_name_hint  # for programs that fail
+    from stoker.user_code.problems import advise_package
+
+    is_direct = all(_is_on_the_way(_get_file(frame)) for frame, _ in inner)
+    if not is_direct or isinstance(error, StokerError):
+        return ""
+    if hint := missing_name_hint(error, line):
+        return hint
+    if isinstance(error, ModuleNotFoundError) and error.name and not inner:
+        return advise_package(error.name.partition(".")[0])
+    return ""
+
+
+def _is_on_the_way(path: str) -> bool:
+    return bool(_ON_THE_WAY.search(path)) or path.startswith(OUR_PLACES)
+
+
+def _is_refused_by_us(error: BaseException, inner: Frames) -> bool:
+    """Whether we raised it on purpose, such as for a wrong argument."""
+    if not inner or not _get_file(inner[-1][0]).startswith(OUR_PLACES):
+        return False
+    frame, line = inner[-1]
+    raising = linecache.getline(_get_file(frame), line).strip().startswith("raise")
+    return raising or isinstance(error, StokerError)
+
+
+def _get_file(frame: FrameType) -> str:
+    return frame.f_code.co_filename
