@@ -13,10 +13,10 @@ import click
 import stoker.stand_ins.provide  # noqa: F401 - a file may name what `import tfx` gives back before it
 from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.any_python.lines import did_you_mean
-from stoker.any_python.own_code import OUR_PLACES
 from stoker.cli.lookup import list_steps
 from stoker.cli.options import complete, fresh_option, parameter_option
 from stoker.cli.printing import print_line
+from stoker.dsl.refusals import is_raised_by_us, tell_with_line
 from stoker.errors import StokerError
 from stoker.launchers import Launcher
 from stoker.metadata.config import STORE_VARIABLE, use_store
@@ -194,8 +194,8 @@ def _run(path: str, shown: str) -> int:
             print_line(traceback.format_exc(), error=True)
         raise
     except Exception as error:  # whatever the user's own file does
-        if line := _line_that_we_refused(error, path):
-            raise ValueError(f"{shown}:{line}: {error}") from error
+        if is_raised_by_us(error):
+            raise ValueError(tell_with_line(error)) from error
         own = _from_file_on(error.__traceback__, path)
         print_line("".join(traceback.format_exception(type(error), error, own)), error=True)
         hint = missing_package_hint(error)
@@ -209,12 +209,3 @@ def _from_file_on(frames: TracebackType | None, path: str) -> TracebackType | No
     while frames and frames.tb_frame.f_code.co_filename != path:
         frames = frames.tb_next
     return frames
-
-
-def _line_that_we_refused(error: Exception, path: str) -> int | None:
-    """The file's line whose arguments Stoker refused: such an error needs no traceback."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    if not frames[-1][0].f_code.co_filename.startswith(OUR_PLACES):
-        return None
-    own = [line for frame, line in frames if frame.f_code.co_filename == path]
-    return own[-1] if own else None

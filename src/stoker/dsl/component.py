@@ -42,6 +42,7 @@ from stoker.dsl.loops import check_in_loops, loops_here
 from stoker.dsl.parameters import RuntimeParameter, substitute
 from stoker.dsl.placeholders import Facts, NotYet, Placeholder, fill_in, is_open, placeholders_in
 from stoker.dsl.proto.example_gen_pb2 import CustomConfig
+from stoker.dsl.refusals import Declared, end_at_users_line, refuse_at_users_line
 from stoker.dsl.resources import Resources
 from stoker.dsl.users_files import find_declaring_folder
 from stoker.errors import MissingPart
@@ -105,7 +106,9 @@ class ChannelMap(dict[str, Channel]):
         if self._older.get(key) in self:
             return self[self._older[key]]
         known = ", ".join(map(repr, self)) or "none"
-        raise KeyError(f"there is no {key!r} here; there is {known}.{did_you_mean(key, self)}")
+        raise end_at_users_line(
+            KeyError(f"there is no {key!r} here; there is {known}.{did_you_mean(key, self)}")
+        )
 
     def __getattr__(self, name: str) -> Channel:
         try:
@@ -344,7 +347,7 @@ class UserCode:
     """Another interpreter: its path, or the name of an environment."""
 
 
-class Node:
+class Node(metaclass=Declared):
     """A step of a pipeline: what it reads, what it writes, what it waits for."""
 
     TYPE_NAME: ClassVar[str | None] = None
@@ -429,7 +432,8 @@ class Node:
 
     def with_id(self, id: str) -> Self:
         """Name the node, as a pipeline with two of a kind has to."""
-        self.id = id
+        with refuse_at_users_line():
+            self.id = id
         return self
 
     def add_upstream_node(self, node: "Node") -> None:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from stoker.dsl.refusals import Declared
 from stoker.metadata.masking import mask_item
 
 __all__ = ["RuntimeParameter", "names_in", "substitute"]
@@ -12,7 +13,7 @@ __all__ = ["RuntimeParameter", "names_in", "substitute"]
 _TYPES = (int, float, bool, str)
 
 
-class RuntimeParameter:
+class RuntimeParameter(metaclass=Declared):
     """A value that is filled in when the pipeline runs: by the caller, or else by its default."""
 
     def __init__(

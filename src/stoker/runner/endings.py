@@ -5,15 +5,12 @@ import contextlib
 import functools
 import os
 import re
-import sys
-import traceback
 from collections.abc import Iterator
 from itertools import groupby
-from types import TracebackType
 
-from stoker.any_python.failures import WHOLE_TRACEBACK
 from stoker.any_python.own_code import STOKER_DIR
 from stoker.dsl.component import BaseComponent, Node
+from stoker.dsl.refusals import end_program_with, is_all_wanted, is_raised_by_us
 from stoker.errors import StepFailed, StokerError
 from stoker.launchers.step_log import StepLog
 from stoker.runner.console import Console
@@ -78,40 +75,17 @@ def tell_failure(
 
 @contextlib.contextmanager
 def end_briefly() -> Iterator[None]:
-    """Let a program that does not catch our errors end with what they say; the frames are ours.
-
-    Whoever has a hook of their own keeps it.
-    """
+    """Let a program that does not catch our errors end with what they say; the frames are ours."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
-        is_ours = isinstance(error, StokerError | KeyboardInterrupt) or _is_raised_by_us(error)
-        if is_ours and sys.excepthook is sys.__excepthook__ and not is_all_wanted():
-            sys.excepthook = functools.partial(_print_briefly, error)
+        if isinstance(error, StokerError | KeyboardInterrupt) or is_raised_by_us(error):
+            end_program_with(error, functools.partial(_tell, error))
         raise
 
 
-def _print_briefly(
-    ours: BaseException,
-    kind: type[BaseException],
-    error: BaseException,
-    trace: TracebackType | None,
-) -> None:
-    if error is ours:
-        sys.stderr.write(f"stoker: {str(error) or 'Stopped.'}\n")
-    else:
-        sys.__excepthook__(kind, error, trace)
-
-
-def is_all_wanted() -> bool:
-    """Whether the user asked for all frames."""
-    return bool(os.environ.get(WHOLE_TRACEBACK))
-
-
-def _is_raised_by_us(error: BaseException) -> bool:
-    """Whether it is we who raised it, such as for a wrong argument, and not the user's code."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    return bool(frames) and frames[-1][0].f_code.co_filename.startswith(STOKER_DIR + os.sep)
+def _tell(error: BaseException) -> str:
+    return str(error) or "Stopped."
 
 
 def strip_colours(text: str) -> str:

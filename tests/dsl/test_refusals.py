@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that declares what we refuse ends with its own line and our reason, and no frames."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from stoker.any_python.failures import WHOLE_TRACEBACK
+from stoker.dsl.component import BaseComponent
+from stoker.dsl.parameters import RuntimeParameter
+from stoker.dsl.refusals import tell_with_line
+
+STEPS = """
+from tfx import v1 as tfx
+
+def make_steps(what):
+    rows = tfx.components.CsvExampleGen(input_base="data")
+    if what == "key":
+        return tfx.components.StatisticsGen(examples=rows.outputs["rows"])
+    if what == "argument":
+        return tfx.components.StatisticsGen(rows=rows.outputs["examples"])
+    return tfx.dsl.Pipeline("p", "root", components=[rows, rows.with_id("a/b")])
+"""
+PROGRAM = """
+import sys
+from steps import make_steps
+make_steps(sys.argv[-1])
+"""
+WAYS = {
+    "python": [sys.executable, "program.py"],
+    "stoker run": [sys.executable, "-m", "stoker", "run", "program.py"],
+}
+REFUSED = {
+    "key": "stoker: steps.py:7: there is no 'rows' here; there is 'examples'.",
+    "argument": "stoker: steps.py:9: StatisticsGen has no argument 'rows'.",
+    "id": "stoker: steps.py:10: The id of a CsvExampleGen is the name of a file or folder: ",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "steps.py").write_text(STEPS)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_refused_declaration_is_one_line(folder, what, way):
+    done = subprocess.run([*WAYS[way], what], cwd=folder, capture_output=True, text=True)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(REFUSED[what])
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_all_frames_are_there_for_those_who_ask(folder):
+    environ = {**os.environ, WHOLE_TRACEBACK: "1"}
+    command = [*WAYS["python"], "argument"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environ)
+    assert "older_names.py" in done.stderr
+
+
+def test_a_hook_of_the_user_stays_and_errors_of_the_user_are_not_touched(monkeypatch):
+    hook = object()
+    monkeypatch.setattr(sys, "excepthook", hook)
+    with pytest.raises(ValueError, match="ptype must be"):
+        RuntimeParameter("rate", ptype=list)
+    assert sys.excepthook is hook
+
+    class Own(BaseComponent):
+        def __init__(self):
+            raise ValueError("of the user")
+
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    with pytest.raises(ValueError, match="of the user"):
+        Own()
+    assert sys.excepthook is sys.__excepthook__
+
+
+def test_the_latest_refusal_is_told_and_other_errors_as_ever(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    monkeypatch.delenv(WHOLE_TRACEBACK, raising=False)
+    errors = []
+    for name in ("first", "second"):
+        with pytest.raises(ValueError, match=name) as caught:
+            RuntimeParameter(name, ptype=list)
+        errors.append(caught.value)
+
+    for error in (*errors, KeyError("of the user")):
+        sys.excepthook(type(error), error, error.__traceback__)
+
+    lines = capsys.readouterr().err.splitlines()
+    assert sum(line.startswith("stoker: ") for line in lines) == 1
+    assert "stoker: " + tell_with_line(errors[1]) in lines
+    assert "test_refusals.py" in tell_with_line(errors[1])
+    assert lines[-1] == "KeyError: 'of the user'"
