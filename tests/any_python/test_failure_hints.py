@@ -37,6 +37,15 @@ def test_a_plain_reader_of_gzip_files_is_told_how_to_read_them():
 
 
 @pytest.mark.tf
+def test_what_no_example_can_hold_is_to_be_cast():
+    tf = pytest.importorskip("tensorflow")
+    schema_inference = pytest.importorskip("tensorflow_transform.schema_inference")
+    with tf.Graph().as_default() as graph, pytest.raises(ValueError) as raised:  # noqa: PT011
+        schema_inference.infer_feature_schema({"x": tf.zeros([1], tf.float64)}, graph)
+    assert "tf.cast(value, tf.float32)" in input_hint(raised.value)
+
+
+@pytest.mark.tf
 @pytest.mark.parametrize("name", ["class", "has balcony?", "Größe"])
 def test_an_input_whose_name_no_saved_model_can_have_is_told_so(tmp_path, name):
     tf_keras = pytest.importorskip("tf_keras")

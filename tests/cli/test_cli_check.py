@@ -49,6 +49,22 @@ def notebook(*cells):
     return json.dumps({"cells": [text, *code], "nbformat": 4})
 
 
+def test_a_variable_that_nobody_sets_is_needed(check):
+    ask = "import os, tfx\ndef make():\n    return os.environ['STOKER_TEST_BUCKET']\n"
+    record = check(pipeline=f"{ask}bucket = make()")
+    assert not record["would_run"]
+    assert lines(record, "needs") == [
+        "needs 3: the environment variable STOKER_TEST_BUCKET is not set: export it before the run."
+    ]
+    assert check(pipeline=ask)["would_run"]
+    settings = "load_dotenv = print\nload_dotenv()"
+    assert check(pipeline=f"import settings\n{ask}make()", settings=settings)["would_run"]
+    caught = (
+        f"try:\n    {ask.splitlines()[2].strip().removeprefix('return ')}\nexcept KeyError: ..."
+    )
+    assert not lines(check(pipeline=f"import os\n{caught}"), "needs")
+
+
 @pytest.mark.parametrize(
     ("source", "line", "advice"),
     [
@@ -75,6 +91,8 @@ def notebook(*cells):
         ("from tfx.components import *\nTrainer(train_argz=1)", 2, "no argument 'train_argz'"),
         ("from tfx.proto import trainer_pb2\ntrainer_pb2.TrainArgs(stepz=1)", 2, "num_steps"),
         ("import tfx.nope", 1, "tfx.nope is not a module that Stoker has"),
+        ("from tfx.proto import schema_pb2", 1, "tensorflow_metadata.proto.v0 has it"),
+        ("from tfx.dsl.components.base import BaseComponent", 1, "base.base_component has it"),
         ("from tfx.dsl.io.fileio import nope", 1, "tfx.dsl.io.fileio has no nope in Stoker."),
         ("import ml_metadata as m\nm.proto.metadata_store_pb2.Nope", 2, "has no Nope"),
         ("import tensorflow_transform as tft\ntft.nope(1)", 2, "tensorflow_transform.nope is not"),

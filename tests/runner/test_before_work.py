@@ -279,6 +279,13 @@ class TestDownloads:
         _, doubt = self.check(gen, write("nltk.download('no-such-corpus')"))
         assert doubt.endswith("downloads no-such-corpus, unless nltk_data has it: fetch it first.")
 
+    def test_a_variable_that_is_not_set_is_refused_where_it_must_be_asked(self, gen, write):
+        ask = "os.environ['STOKER_TEST_BUCKET']"
+        with pytest.raises(BadPipeline, match=r"line 6: .* STOKER_TEST_BUCKET is not set: export"):
+            self.check(gen, write(f"bucket = {ask}"))
+        in_doubt = self.check(gen, write(f"if fn_args.base_model: bucket = {ask}"))
+        assert "STOKER_TEST_BUCKET" not in str(in_doubt)
+
     def test_one_that_was_made_before_is_not_told(self, gen, write, tmp_path):
         digest = hashlib.sha1(b"https://hub.invalid/model").hexdigest()
         (tmp_path / "hub" / digest).mkdir(parents=True)
@@ -349,6 +356,8 @@ def test_a_slice_that_is_no_column_is_told_and_the_run_goes_on(gen, module):
 
 
 def test_a_label_that_is_text_is_told_before_anything_is_trained(gen, module):
+    with open(module, "a", encoding="utf-8") as text:
+        text.write("\ndef serve(raw): transformed_features = layer(raw)")
     (told, _) = evaluate(gen, module, label_key="city")
     assert told.startswith("Evaluator: warning: label_key='city' is text, such as '")
     assert len(told) < 240

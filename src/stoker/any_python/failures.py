@@ -22,7 +22,34 @@ CRASH = b"Fatal Python error: "
 """How the stack begins that a process leaves which a signal kills."""
 _THREAD = re.compile(r"^(?=(?:Current thread|Thread) 0x)", re.MULTILINE)
 _MISSING_NAME = re.compile(r"(?:KeyError: '|Feature: )([^' ]+)(?:'| \(data type)")
-_BAD_INPUT_NAMES = ("is not a valid parameter name", "non-unique argument names for SavedModel")
+_BAD_NAME = (
+    "A saved model's inputs have names as in Python: letters, digits and _, no word of its own. "
+    "Rename the column, or the input: tf.keras.Input(…, name='has_balcony')."
+)
+_INPUT_HINTS = (
+    (
+        "corrupted record at 0 ",
+        "Examples are gzip files here, as in TFX, and these were read as plain ones. Read them "
+        "so: tf.data.TFRecordDataset(files, compression_type='GZIP').",
+    ),
+    (
+        "Cast string to ",
+        "A label or a feature is text. Make numbers of it before the model sees it: "
+        "tf.keras.layers.StringLookup(vocabulary=[…], num_oov_indices=0)(label).",
+    ),
+    ("is not a valid parameter name", _BAD_NAME),
+    ("non-unique argument names for SavedModel", _BAD_NAME),
+    (
+        "> for feature spec",
+        "preprocessing_fn may give text, int64 and float32, which examples can hold. Cast what it "
+        "gives: tf.cast(value, tf.float32).",
+    ),
+)
+"""What the messages of TensorFlow have in them, and what to do then."""
+_SPARSE = (
+    "What some examples lack is a SparseTensor. Fill it before the model sees it: "
+    "tf.sparse.to_dense(tf.sparse.reset_shape(column, [column.dense_shape[0], 1]))."
+)
 _CRASH_FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
 HOW_TO_DEBUG = (
     "A step runs in a process of its own, without a terminal. To debug, run all steps in one: "
@@ -106,27 +133,13 @@ def missing_folder_hint(error: BaseException) -> str:
 
 def input_hint(error: BaseException) -> str:
     """What to do where files or columns are read as something else than they are."""
-    if "corrupted record at 0 " in str(error):
-        return (
-            "Examples are gzip files here, as in TFX, and these were read as plain ones. Read them "
-            "so: tf.data.TFRecordDataset(files, compression_type='GZIP')."
-        )
-    if "Cast string to " in str(error):
-        return (
-            "A label or a feature is text. Make numbers of it before the model sees it: "
-            "tf.keras.layers.StringLookup(vocabulary=[…], num_oov_indices=0)(label)."
-        )
-    if any(words in str(error) for words in _BAD_INPUT_NAMES):
-        return (
-            "A saved model's inputs have names as in Python: letters, digits and _, no word of its "
-            "own. Rename the column, or the input: tf.keras.Input(…, name='has_balcony')."
-        )
-    if not isinstance(error, (TypeError, ValueError)) or "SparseTensor" not in str(error):
-        return ""
-    return (
-        "What some examples lack is a SparseTensor. Fill it before the model sees it: "
-        "tf.sparse.to_dense(tf.sparse.reset_shape(column, [column.dense_shape[0], 1]))."
-    )
+    said = str(error)
+    for words, hint in _INPUT_HINTS:
+        if words in said:
+            return hint
+    if isinstance(error, (TypeError, ValueError)) and "SparseTensor" in said:
+        return _SPARSE
+    return ""
 
 
 def near_name_hint(

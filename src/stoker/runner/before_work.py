@@ -5,6 +5,7 @@ Planning a step (`plan.py`) finds its module, its Keras, its workers and its int
 of step says what else it can see: `BaseComponent.find_problems` and `check_features`.
 """
 
+import ast
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,12 +26,11 @@ from stoker.runner.plan import StepPlan
 from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable, scan
 from stoker.user_code.known_packages import find_package
+from stoker.user_code.made_features import may_make_features
 from stoker.user_code.problems import find_problems
 from stoker.user_code.sure_lines import find_sure_nodes
+from stoker.user_code.variables import VariableReader
 from stoker.views.table import readable_path
-
-_MADE_BY_MODELS = "transformed_"
-"""Of the names of signatures by which a model makes features for its evaluation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class BeforeWork:
         plan = self.plans[node.id]
         lacks = _find_missing_packages(node, plan) or _find_problems_of_code(node, plan)
         yield from (Problem(text=text) for text in lacks)
-        yield from _find_vain_downloads(node, plan)
+        yield from _find_lacks_of_code(node, plan)
         if _reads_what_is_there(node) and not node.spec.placeholders:
             yield from _find_missing_files(node, plan)
             yield from node.find_problems(dict(plan.parameters))
@@ -113,7 +113,7 @@ class BeforeWork:
         maker = examples.producer if examples else None
         if not (isinstance(maker, BaseComponent) and maker.id in self.plans and _is_ours(maker)):
             return ()
-        if any(map(_makes_features, self._list_code_before(node))):
+        if any(map(may_make_features, self._list_code_before(node))):
             return ()
         known = maker.find_features(dict(self.plans[maker.id].parameters))
         return node.check_features(dict(plan.parameters), known) if known else ()
@@ -152,8 +152,8 @@ def _find_problems_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[str]
         yield from find_problems(plan.user_file, () if dotted else functions, plan.import_paths)
 
 
-def _find_vain_downloads(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:
-    """What the code fetches from servers that are not there, certain where it must come to it."""
+def _find_lacks_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:
+    """Servers and variables that the code asks for in vain, certain where it must come to it."""
     if not plan.user_file or plan.needs.python:
         return
     trees = scan(plan.user_file, plan.import_paths).trees
@@ -167,6 +167,13 @@ def _find_vain_downloads(node: BaseComponent, plan: StepPlan) -> Iterator[Proble
             except PlaceError as error:
                 text = f"{readable_path(path)}, line {found.line}: {error} {found.message}"
                 yield Problem(text=text, is_certain=call in sure and not found.goes_on)
+    variables = VariableReader(trees.values())
+    for path, tree in trees.items():
+        for one in ast.walk(tree):
+            if not isinstance(one, ast.Subscript) or one not in sure:
+                continue
+            if lack := variables.find_lack(one):
+                yield Problem(text=f"{readable_path(path)}, line {one.lineno}: {lack}")
 
 
 def _find_missing_files(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:
@@ -186,8 +193,3 @@ def _reads_what_is_there(node: Node) -> bool:
     for one in before:
         before += [other for other in one.upstream_nodes if other not in before]
     return all(not isinstance(one, BaseComponent) or _is_ours(one) for one in before)
-
-
-def _makes_features(file: str) -> bool:
-    with open(file, encoding="utf-8", errors="replace") as text:
-        return _MADE_BY_MODELS in text.read()

@@ -36,7 +36,7 @@ def describe_users_error(error: BaseException) -> str:
     file, inner = _get_file(frame), frames[own[-1] + 1 :]
     said = _advise(error, inner, linecache.getline(file, line))
     if not said and _is_refused_by_us(error, inner):
-        said = str(error)
+        said = str(error.args[0] if isinstance(error, KeyError) else error)
     return f"{readable_path(file)}:{line}: {said}" if said else ""
 
 

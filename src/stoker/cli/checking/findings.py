@@ -26,6 +26,7 @@ from stoker.user_code.keras_choice import find_keras_2_lines, users_environ, use
 from stoker.user_code.known_packages import RUN_HERE, find_package
 from stoker.user_code.known_texts import KnownTexts
 from stoker.user_code.sure_lines import find_sure_nodes
+from stoker.user_code.variables import VariableReader
 
 
 class State(enum.StrEnum):
@@ -159,6 +160,7 @@ class _Checker:
         self._old_layouts = OldLayouts(tree)
         self._runners = RunnerReader(tree, self._paths)
         self._downloads = DownloadReader(tree, source.path)
+        self._variables = VariableReader([tree, *_parse_all(source.reaches)])
         self._sure_nodes = find_sure_nodes([tree], USER_FUNCTIONS)
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
@@ -187,6 +189,8 @@ class _Checker:
                 self._read_undefined(node, visit.reach)
             elif isinstance(node, ast.Assign):
                 self._read_assignment(node, visit.reach)
+            elif isinstance(node, ast.Subscript):
+                self._read_variable(node, visit.reach)
         if self._source.notebook:
             self._read_commands(self._source.notebook)
             way = "cells have Keras 3: put %env TF_USE_LEGACY_KERAS=1 into the first cell."
@@ -286,6 +290,12 @@ class _Checker:
             self._add(State.NEEDS, node.lineno, lack, reach, may_not_matter=in_doubt)
         elif difference := self._runners.find_difference(node):
             self._add(State.DIFFERS, node.lineno, difference)
+
+    def _read_variable(self, node: ast.Subscript, reach: _Reach) -> None:
+        """A variable that another file may set is in doubt, unless this one is run alone."""
+        if reach is not _Reach.CAUGHT and (lack := self._variables.find_lack(node)):
+            in_doubt = node not in self._sure_nodes or self._source.is_reached
+            self._add(State.NEEDS, node.lineno, lack, reach, may_not_matter=in_doubt)
 
     def _check_installed(self, module: str, line: int, reach: _Reach) -> None:
         top = module.partition(".")[0]
@@ -403,6 +413,13 @@ class _Checker:
         self.found.setdefault((line, message), finding)
 
 
+def _parse_all(paths: Sequence[str]) -> Iterator[ast.Module]:
+    """The files that are Python; of the others their own findings say it."""
+    for path in paths:
+        with contextlib.suppress(OSError, SyntaxError, ValueError), open(path, "rb") as file:
+            yield ast.parse(file.read())
+
+
 def _list_lines_before_tfx(tree: ast.Module) -> frozenset[int]:
     """The lines that Python runs before the first of them that imports tfx; none if none does."""
     early: list[int] = []
@@ -485,7 +502,7 @@ def _goes_on_without(handler: ast.ExceptHandler) -> bool:
         if isinstance(node, ast.Name)
     ]
     return any(
-        name in ("AttributeError", "Exception", "ImportError", "ModuleNotFoundError")
+        name in ("AttributeError", "Exception", "ImportError", "KeyError", "ModuleNotFoundError")
         for name in caught
     )
 

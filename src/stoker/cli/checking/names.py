@@ -6,7 +6,9 @@ that would bring TensorFlow with them are read as text.
 """
 
 import ast
+import contextlib
 import inspect
+import pkgutil
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -33,6 +35,13 @@ _GIVEN_BACK = (
     *(f"tensorflow_transform.{name}" for name in RENAMED),
 )
 """What newer versions lack, and Stoker adds: in its workers, and where tfx is imported."""
+_HOMES = {
+    "metadata_store_pb2": "ml_metadata.proto",
+    **dict.fromkeys(
+        ("anomalies_pb2", "schema_pb2", "statistics_pb2"), "tensorflow_metadata.proto.v0"
+    ),
+}
+"""Modules that are looked for in `tfx.proto`."""
 
 
 class Missing(Exception):
@@ -152,10 +161,28 @@ def _import(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if hint := hint_at_stable_name(name):
             raise Missing(f"there is no {name}{hint}.") from error
+        if home := _find_home(name):
+            raise Missing(f"there is no {name}: {home} has it.") from error
         raise Missing(
             f"{error.name or name} is not a module that Stoker has."
             " Leave it out, or write what it does."
         ) from error
+
+
+def _find_home(name: str) -> str | None:
+    """The module that has what was looked for in the package above it."""
+    package, _, last = name.rpartition(".")
+    if last in _HOMES:
+        return _HOMES[last]
+    try:
+        places = import_module(package).__path__
+    except (AttributeError, ImportError):
+        return None
+    for one in pkgutil.iter_modules(places, f"{package}."):
+        with contextlib.suppress(ImportError):
+            if hasattr(import_module(one.name), last):
+                return one.name
+    return None
 
 
 def _find_member(owner: ModuleType | ReadModule, name: str) -> Any:

@@ -19,6 +19,7 @@ from stoker.launchers.interpreters.venvs import resolve
 from stoker.launchers.resources import check_gpus
 from stoker.task import Workers
 from stoker.user_code.known_texts import KnownTexts
+from stoker.user_code.made_features import may_make_features
 from stoker.user_code.problems import find_missing_function
 
 _FUNCTIONS = {
@@ -110,11 +111,7 @@ class StepReader:
 
     def _makes_features(self) -> bool:
         """Whether a model has signatures that make labels and features for its evaluation."""
-        for path in (self._source.path, *self._source.reaches):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                if "transformed_features" in (text := file.read()) or "transformed_labels" in text:
-                    return True
-        return False
+        return any(map(may_make_features, (self._source.path, *self._source.reaches)))
 
     def _find(self, node: ast.expr | None) -> str | None:
         return self._paths.find(node) if node else None
