@@ -664,6 +664,10 @@ def test_buckets_are_refused_wherever_they_are_named(check):
     ("source", "name"),
     [
         ("from tensorflow_transform.tf_metadata import dataset_schema", "dataset_schema"),
+        (
+            "from tfx_bsl.cc.tfx_bsl_extension.coders import RecordBatchToExamples",
+            "tfx_bsl.cc.tfx_bsl_extension.coders.RecordBatchToExamples",
+        ),
         ("import tensorflow_transform.tf_metadata.dataset_schema", "dataset_schema"),
         ("import tensorflow_transform as tft; tft.string_to_int", "string_to_int"),
     ],
@@ -672,7 +676,7 @@ def test_a_script_without_tfx_is_told_to_import_it_for_names_that_come_back(chec
     record = check(target="script.py", script=source)
     assert not record["would_run"]
     (line,) = lines(record, "needs")
-    assert line.startswith("needs 1: tensorflow_transform.")
+    assert line.startswith(("needs 1: tensorflow_transform.", "needs 1: tfx_bsl."))
     assert line.endswith(f"{name} is there only after tfx: put `import tfx` before this line.")
 
 

@@ -260,6 +260,12 @@ PATCHES = {
         why="all of it imports Apache Beam, and most modules only name its options",
         tried="1.21",
     ),
+    "bsl-names": Patch(
+        library="tfx-bsl",
+        what="RecordBatchToExamples is among the coders of its extension again",
+        why="scripts with tensorflow_transform write examples by it",
+        tried="1.21",
+    ),
     "tfma-names": Patch(
         library="tensorflow-model-analysis",
         what="names that it lost are there again",

@@ -10,6 +10,8 @@ from stoker.patches.load_model import load_models_of_the_other_keras
 from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
 from stoker.patches.tensorflow_transform import provide_old_names
 from stoker.patches.tensorflow_transform_older import take_older_calls
+from stoker.patches.tfx_bsl import give_back_encoder
+from stoker.stand_ins.missing_modules import describe_version_without, tell_of_missing_modules
 from stoker.stand_ins.tfma.names import provide_tfma
 
 provide_tfma()
@@ -17,3 +19,7 @@ provide_old_names()
 take_older_calls()
 find_names_of_tensorflow_1()
 load_models_of_the_other_keras()
+give_back_encoder()
+tell_of_missing_modules("tfx")
+for library in ("tensorflow_transform", "tfx_bsl"):
+    tell_of_missing_modules(library, describe_version_without)

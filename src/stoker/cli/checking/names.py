@@ -22,6 +22,7 @@ from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
 from stoker.patches.tensorflow_1 import PARTS
 from stoker.patches.tensorflow_transform_older import RENAMED
+from stoker.stand_ins.missing_modules import describe_version_without
 from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
 from stoker.user_code.known_packages import find_package
@@ -32,11 +33,12 @@ _READ = ("tensorflow", "tensorflow_transform", "tfx_bsl")
 FAMILY = (*_IMPORTED, *_READ)
 """The packages whose names are looked up, one by one."""
 
-_MADE_LATE = ("tensorflow.compat", "tensorflow.estimator", "tensorflow.keras")
-"""What TensorFlow, or a worker, makes while it is imported: no file says what is in it."""
+_MADE_LATE = ("tensorflow.compat", "tensorflow.estimator", "tensorflow.keras", "tfx_bsl.cc")
+"""What a library, or a worker, makes while it is imported: no file says what is in it."""
 _GIVEN_BACK = (
     "tensorflow_transform.tf_metadata.dataset_schema",
     *(f"tensorflow_transform.{name}" for name in RENAMED),
+    "tfx_bsl.cc.tfx_bsl_extension.coders.RecordBatchToExamples",
 )
 """What newer versions lack, and Stoker adds: in its workers, and where tfx is imported."""
 _TENSORFLOW_1 = "tensorflow._api.v2.compat.v1"
@@ -69,7 +71,8 @@ class Names:
         """Remember what an import binds; raises Missing."""
         if isinstance(statement, ast.ImportFrom):
             module = statement.module or ""
-            self._note_given_back(module)
+            is_made_late = _is_below(module, _MADE_LATE)
+            self._note_given_back(f"{module}.{alias.name}" if is_made_late else module)
             if statement.level or not is_family(module):
                 self._bound.pop(alias.asname or alias.name, None)
             elif alias.name == "*":
@@ -154,15 +157,10 @@ def _find_module(name: str) -> ModuleType | ReadModule | None:
 def _import(name: str) -> ModuleType:
     try:
         return import_module(name)
-    except MissingPart as missing:
-        raise Missing(str(missing)) from missing
-    except ModuleNotFoundError as error:
-        if hint := hint_at_stable_name(name):
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and (hint := hint_at_stable_name(name)):
             raise Missing(f"there is no {name}{hint}.") from error
-        raise Missing(
-            f"{error.name or name} is not a module that Stoker has."
-            " Leave it out, or write what it does."
-        ) from error
+        raise Missing(str(error)) from error
 
 
 def _find_member(owner: ModuleType | ReadModule, name: str) -> Any:
@@ -214,14 +212,9 @@ def _describe_missing(name: str) -> str:
     top = name.partition(".")[0]
     if find_module(top) is None:
         return find_package(top).describe(top)
-    where = f"{top.replace('_', '-')} {_find_version(top)}"
     if top != "tensorflow":
         owner, _, last = name.rpartition(".")
-        near = did_you_mean(last, read_names(owner) or ())
-        return (
-            f"{name} is not in {where}, which is installed here.{near} Use another name of "
-            f"{owner}, or a Python with the version that has it: Trainer(python=PATH)."
-        )
+        return describe_version_without(name, did_you_mean(last, read_names(owner) or ()))
     public = name.replace("tensorflow._api.v2.", "tensorflow.")
     first = public.split(".")[1]
     if first == "contrib" or _is_of_tensorflow_1(public):
@@ -230,14 +223,14 @@ def _describe_missing(name: str) -> str:
             "it: stoker env create tf-1.15, and Trainer(python='tf-1.15')."
         )
     return (
-        f"{public} is not in {where}, which is installed here. {advise_replacement(public)}, or "
-        "the environment of its time: stoker env create tf-2.15, and Trainer(python='tf-2.15')."
+        f"{public} is not in tensorflow {_find_tensorflow()}, which is installed here. "
+        f"{advise_replacement(public)}, or the environment of its time: "
+        "stoker env create tf-2.15, and Trainer(python='tf-2.15')."
     )
 
 
-def _find_version(package: str) -> str:
-    names = packages_distributions().get(package) or [package]
-    return version(names[0])
+def _find_tensorflow() -> str:
+    return version((packages_distributions().get("tensorflow") or ["tensorflow"])[0])
 
 
 def _is_of_tensorflow_1(public: str) -> bool:
