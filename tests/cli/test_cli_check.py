@@ -532,6 +532,9 @@ def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
     assert told.startswith(f"needs 1: {sign}, which is of Keras 2")
     assert lines(check_cells(check, "%env TF_USE_LEGACY_KERAS=1", *cells)) == []
     assert lines(check_cells(check, "import tensorflow_transform as tft", *cells)) == []
+    assert lines(check_cells(check, "import tensorflow_data_validation as tfdv", *cells)) == []
+    assert lines(check_cells(check, "from tfx import v1", *cells)) == []
+    assert lines(check_cells(check, "import tfx, keras", *cells), "needs") == [told]
 
 
 @pytest.mark.parametrize("line", ["model.save('m.keras')", "figure.save('x')", "model.save(path)"])
@@ -710,6 +713,11 @@ def test_a_program_is_told_what_of_it_only_keras_2_runs(check, monkeypatch):
         "Keras 3: set TF_USE_LEGACY_KERAS=1 for it."
     ]
     assert check(program=f"import tensorflow_transform as tft\n{KERAS_2}")["would_run"]
+    assert check(program=f"import tensorflow_model_analysis as tfma\n{KERAS_2}")["would_run"]
+    (told,) = lines(check(program=f"import keras, tfx\n{KERAS_2}"), "needs")
+    assert "tf.reshape on a Keras input" in told
+    mixed = "import tensorflow_transform as tft\nfrom tensorflow.keras import layers\n"
+    assert not check(program=f"{mixed}{KERAS_2}")["would_run"]
     assert check(program=f"os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{KERAS_2}")["would_run"]
 
 

@@ -117,6 +117,12 @@ PATCHES = {
         why="TensorFlow 2.16 dropped it, and modules still use it",
         tried="2.16 to 2.21",
     ),
+    "tensorflow-keras": Patch(
+        library="tensorflow",
+        what="tf.keras is Keras 2 in programs and kernels that import tfx, TFDV or TFMA",
+        why="code written for TFX expects it, and TFX's own imports ask for it",
+        tried="2.16 to 2.21",
+    ),
     "tensorflow-1-names": Patch(
         library="tensorflow",
         what="a user's code finds names of TensorFlow 1 that tf.compat.v1 has",

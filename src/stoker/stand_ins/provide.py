@@ -8,6 +8,7 @@ another Keras than its own.
 
 from stoker.patches.load_model import load_models_of_the_other_keras
 from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
+from stoker.patches.tensorflow_keras import give_programs_keras_2
 from stoker.patches.tensorflow_transform import provide_old_names
 from stoker.patches.tensorflow_transform_older import take_older_calls
 from stoker.patches.tfx_bsl import give_back_encoder
@@ -19,6 +20,7 @@ provide_old_names()
 take_older_calls()
 find_names_of_tensorflow_1()
 load_models_of_the_other_keras()
+give_programs_keras_2()
 give_back_encoder()
 tell_of_missing_modules("tfx")
 for library in ("tensorflow_transform", "tfx_bsl"):

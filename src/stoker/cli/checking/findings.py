@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from stoker.any_python.layout import is_remote
 from stoker.any_python.url_files import PlaceError, find_lack, require_place, require_server
 from stoker.cli.checking.beam_runners import RunnerReader
-from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
+from stoker.cli.checking.names import (
+    FAMILY,
+    Missing,
+    Names,
+    is_family,
+    list_packages_with_keras_2,
+)
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
 from stoker.cli.checking.paths import KnownPaths
@@ -22,7 +28,13 @@ from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
 from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable
-from stoker.user_code.keras_choice import find_keras_2_lines, users_environ, uses_keras_2
+from stoker.user_code.keras_choice import (
+    asks_for_keras_3,
+    find_keras_2_lines,
+    imports_keras_of_tensorflow,
+    users_environ,
+    uses_keras_2,
+)
 from stoker.user_code.known_packages import RUN_HERE, find_package
 from stoker.user_code.sure_calls import find_sure_calls
 
@@ -188,9 +200,9 @@ class _Checker:
             self._read_commands(self._source.notebook)
             way = "cells have Keras 3: put %env TF_USE_LEGACY_KERAS=1 into the first cell."
             self._read_keras(tree, way)
-        is_without_tfx = self._is_program_without_tfx()
-        if is_without_tfx and not self._source.notebook:
+        elif self._is_program():
             self._read_keras(tree, "it runs with Keras 3: set TF_USE_LEGACY_KERAS=1 for it.")
+        is_without_tfx = self._is_program() and not self._names_any("tfx")
         for name, line, reach in self._given_back:
             if is_without_tfx or line in self._early_lines:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
@@ -206,20 +218,27 @@ class _Checker:
 
     def _read_keras(self, tree: ast.Module, way: str) -> None:
         """What cells, or a program, do that the Keras of their process does not."""
-        if uses_keras_2(users_environ()) or self._names_any("tensorflow_transform"):
+        if uses_keras_2(users_environ()) or self._has_keras_2(tree):
             return
         for line, sign in find_keras_2_lines(tree):
             self._add(State.NEEDS, line, f"{sign}, which is of Keras 2, and {way}")
 
-    def _is_program_without_tfx(self) -> bool:
-        """Whether Python alone would run the text, and none of our own code with it."""
-        has_tfx = self._names_any("tfx")
+    def _has_keras_2(self, tree: ast.Module) -> bool:
+        """Whether tf.keras becomes Keras 2 by what cells, or a program, import."""
+        if asks_for_keras_3(tree):
+            return False
+        if any(self._names_any(package) for package in list_packages_with_keras_2()):
+            return True
+        return self._names_any("tensorflow_transform") and not imports_keras_of_tensorflow(tree)
+
+    def _is_program(self) -> bool:
+        """Whether Python alone would run the text."""
         # What runs a preprocessing_fn on Beam itself is no module, though it has one.
         is_module = self._is_module and not self._names_any("tensorflow_transform.beam")
-        return not (has_tfx or self._source.is_reached or self._source.reaches or is_module)
+        return not (self._source.is_reached or self._source.reaches or is_module)
 
     def _names_any(self, package: str) -> bool:
-        """Whether the text names something of a package; tensorflow_transform asks for Keras 2."""
+        """Whether the text names something of a package."""
         return any(f"{name}.".startswith(f"{package}.") for name in self._names.used)
 
     def describe_names(self) -> Iterator[Finding]:

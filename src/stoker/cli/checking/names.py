@@ -144,6 +144,12 @@ def is_family(module: str) -> bool:
     return module.partition(".")[0] in FAMILY
 
 
+def list_packages_with_keras_2() -> list[str]:
+    """The packages whose import lets a program's tf.keras be Keras 2: tfx, and our stand-ins."""
+    stand_ins = ("tensorflow_data_validation", "tensorflow_model_analysis")
+    return ["tfx", *(one for one in stand_ins if "on_path" in str(find_module(one)))]
+
+
 def _find_module(name: str) -> ModuleType | ReadModule | None:
     if name.partition(".")[0] in _IMPORTED:
         return _import(name)
