@@ -228,7 +228,7 @@ def test_a_beam_runner_that_only_one_way_names_is_told_without_stopping(check):
     [
         "import tensorflow_data_validation as tfdv\n"
         "from apache_beam.options.pipeline_options import PipelineOptions\n"
-        f"tfdv.generate_statistics_from_csv('x.csv', pipeline_options=PipelineOptions({DATAFLOW}))",
+        f"tfdv.generate_statistics_from_csv(PATH, pipeline_options=PipelineOptions({DATAFLOW}))",
         "from tfx import v1 as tfx\n\n"
         f"tfx.dsl.Pipeline('p', 'root', components=[], beam_pipeline_args={DATAFLOW})",
         "from apache_beam.options import pipeline_options as o\noptions = o.PipelineOptions()\n"
@@ -736,3 +736,62 @@ def test_a_program_that_runs_its_own_preprocessing_fn_lacks_what_tfx_gives_back(
     (told,) = lines(check(program=source + run), "needs")
     assert "dataset_schema is there only after tfx: put `import tfx` before this line" in told
     assert check(program=source.partition("\n")[2])["would_run"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tfdv.generate_statistics_from_csv('rows/train.csv')",
+        "tfdv.generate_statistics_from_csv(data_location=os.path.join('rows', 'train.csv'))",
+        "tfdv.load_schema_text('rows/train.csv')",
+        "pd.read_csv('rows/train.csv')",
+    ],
+)
+def test_data_that_a_program_reads_and_is_not_there_is_told(check, here, line):
+    start = "import os\nimport pandas as pd\nimport tensorflow_data_validation as tfdv\n"
+    record = check(program=start + line)
+    assert lines(record, "needs") == [
+        "needs 4: there is no file rows/train.csv: put it there, unless the code does."
+    ]
+    assert not record["would_run"]
+    fetches = f"{start}from urllib.request import urlretrieve\nurlretrieve(URL, PATH)\n{line}"
+    assert check(program=fetches)["would_run"]
+    assert check(program=f"{start}def later():\n    {line}")["would_run"]
+    assert lines(check(program=f"{start}frame.to_csv('rows/train.csv')\n{line}"), "needs") == []
+    (here / "rows").mkdir()
+    (here / "rows" / "train.csv").write_text("a\n1\n")
+    assert lines(check(program=start + line), "needs") == []
+
+
+def test_a_pattern_of_files_is_there_if_one_is(check, here):
+    source = (
+        "import tensorflow_data_validation as tfdv\ntfdv.generate_statistics_from_csv('d/*.csv')"
+    )
+    assert not check(program=source)["would_run"]
+    (here / "d").mkdir()
+    (here / "d" / "a.csv").write_text("a\n1\n")
+    assert check(program=source)["would_run"]
+
+
+def test_a_module_that_may_be_where_sys_path_looks_is_no_reason_to_refuse(check):
+    text = "import os, sys\nsys.path.append('/'.join(os.getcwd().split(os.sep)[:-3]))\n"
+    record = check_cells(check, text + "import tfx\nfrom helpers_of_mine import *")
+    (told,) = lines(record, "needs")
+    assert told.endswith(
+        "helpers_of_mine is not here, unless it is where sys.path is made to look."
+    )
+    assert record["would_run"]
+    assert not check_cells(check, "import tfx\nfrom helpers_of_mine import *")["would_run"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("frame.append(rows, ignore_index=True)", "DataFrame.append is of pandas 1: write pd.conc"),
+        ("pd.read_csv(path, error_bad_lines=False)", "write on_bad_lines='skip'."),
+    ],
+)
+def test_what_pandas_1_had_is_told(check, line, said):
+    (told,) = lines(check_cells(check, "import pandas as pd", line), "needs")
+    assert said in told
+    assert lines(check_cells(check, "rows.append(1)\npd.read_csv(path, sep=';')"), "needs") == []

@@ -8,11 +8,12 @@ import os
 import re
 import sys
 import traceback
+from types import TracebackType
 from typing import Callable, Iterable
 
 from .layout import SERVING_MODEL_DIR
 from .lines import did_you_mean, escape_controls
-from .own_code import HERE
+from .own_code import HERE, OUR_PLACES
 
 WHOLE_TRACEBACK = "STOKER_TRACEBACK"
 """The variable that lets programs and notebooks show all frames, as Python does."""
@@ -41,6 +42,33 @@ class StokerError(Exception):
         if os.environ.get(WHOLE_TRACEBACK):
             return traceback.format_exception(type(self), self, self.__traceback__)
         return [f"{type(self).__name__}: {self}"]
+
+
+def tell_errors_briefly() -> None:
+    """Let a program end with what an error of ours says, and the user's line; the frames are ours.
+
+    Whoever has a hook of their own keeps it.
+    """
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = print_briefly
+
+
+def print_briefly(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """The hook: other errors, and ours where all frames are wanted, are printed as Python does."""
+    if not isinstance(error, StokerError) or os.environ.get(WHOLE_TRACEBACK):
+        sys.__excepthook__(kind, error, trace)
+        return
+    sys.stderr.write(f"stoker: {error}\n")
+    own = [one for one in traceback.extract_tb(trace) if not _is_of_a_library(one.filename)]
+    if own:
+        place = os.path.relpath(own[-1].filename)
+        sys.stderr.write(f"{place}, line {own[-1].lineno}: {own[-1].line}\n")
+
+
+def _is_of_a_library(file: str) -> bool:
+    return file.startswith(("<frozen", *OUR_PLACES)) or "site-packages" in file
 
 
 class NothingWritten(StokerError):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from types import TracebackType
 
-from stoker.any_python.failures import WHOLE_TRACEBACK
+from stoker.any_python.failures import WHOLE_TRACEBACK, print_briefly
 from stoker.any_python.own_code import STOKER_DIR
 from stoker.dsl.component import BaseComponent, Node
 from stoker.errors import StepFailed, StokerError
@@ -86,7 +86,8 @@ def end_briefly() -> Iterator[None]:
         yield
     except (Exception, KeyboardInterrupt) as error:
         is_ours = isinstance(error, StokerError | KeyboardInterrupt) or _is_raised_by_us(error)
-        if is_ours and sys.excepthook is sys.__excepthook__ and not is_all_wanted():
+        is_free = sys.excepthook in (sys.__excepthook__, print_briefly)
+        if is_ours and is_free and not is_all_wanted():
             sys.excepthook = functools.partial(_print_briefly, error)
         raise
 

@@ -6,6 +6,7 @@ with dataset_schema, which tensorflow-transform has renamed, and loads a model t
 another Keras than its own.
 """
 
+from stoker.any_python.failures import tell_errors_briefly
 from stoker.patches.load_model import load_models_of_the_other_keras
 from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
 from stoker.patches.tensorflow_keras import give_programs_keras_2
@@ -22,6 +23,7 @@ find_names_of_tensorflow_1()
 load_models_of_the_other_keras()
 give_programs_keras_2()
 give_back_encoder()
+tell_errors_briefly()
 tell_of_missing_modules("tfx")
 for library in ("tensorflow_transform", "tfx_bsl"):
     tell_of_missing_modules(library, describe_version_without)

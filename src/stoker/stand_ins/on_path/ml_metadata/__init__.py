@@ -3,9 +3,11 @@
 
 from typing import Any
 
+from stoker.any_python.failures import tell_errors_briefly
 from stoker.stand_ins.missing_modules import tell_of_missing_modules
 from ml_metadata.version import __version__
 
+tell_errors_briefly()
 tell_of_missing_modules(__name__)
 
 
