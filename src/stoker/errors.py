@@ -88,3 +88,7 @@ class MissingPart(ImportError, StokerError):
     It is an ImportError, which passes through `from tfx.x import y`; Python would replace an
     AttributeError there by one of its own, and the advice would be lost.
     """
+
+
+class MissingModule(MissingPart, ModuleNotFoundError):
+    """A module of a package that Stoker stands in for; code that can do without it catches it."""

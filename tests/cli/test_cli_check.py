@@ -248,7 +248,7 @@ def test_a_beam_runner_that_only_one_way_names_is_told_without_stopping(check):
     [
         "import tensorflow_data_validation as tfdv\n"
         "from apache_beam.options.pipeline_options import PipelineOptions\n"
-        f"tfdv.generate_statistics_from_csv('x.csv', pipeline_options=PipelineOptions({DATAFLOW}))",
+        f"tfdv.generate_statistics_from_csv(input(), pipeline_options=PipelineOptions({DATAFLOW}))",
         "from tfx import v1 as tfx\n\n"
         f"tfx.dsl.Pipeline('p', 'root', components=[], beam_pipeline_args={DATAFLOW})",
         "from apache_beam.options import pipeline_options as o\noptions = o.PipelineOptions()\n"
@@ -552,6 +552,9 @@ def test_what_only_keras_2_does_is_told_where_cells_do_it(check, line, sign):
     assert told.startswith(f"needs 1: {sign}, which is of Keras 2")
     assert lines(check_cells(check, "%env TF_USE_LEGACY_KERAS=1", *cells)) == []
     assert lines(check_cells(check, "import tensorflow_transform as tft", *cells)) == []
+    assert lines(check_cells(check, "import tensorflow_data_validation as tfdv", *cells)) == []
+    assert lines(check_cells(check, "from tfx import v1", *cells)) == []
+    assert lines(check_cells(check, "import tfx, keras", *cells), "needs") == [told]
 
 
 @pytest.mark.parametrize("line", ["model.save('m.keras')", "figure.save('x')", "model.save(path)"])
@@ -684,6 +687,10 @@ def test_buckets_are_refused_wherever_they_are_named(check):
     ("source", "name"),
     [
         ("from tensorflow_transform.tf_metadata import dataset_schema", "dataset_schema"),
+        (
+            "from tfx_bsl.cc.tfx_bsl_extension.coders import RecordBatchToExamples",
+            "tfx_bsl.cc.tfx_bsl_extension.coders.RecordBatchToExamples",
+        ),
         ("import tensorflow_transform.tf_metadata.dataset_schema", "dataset_schema"),
         ("import tensorflow_transform as tft; tft.string_to_int", "string_to_int"),
     ],
@@ -692,7 +699,7 @@ def test_a_script_without_tfx_is_told_to_import_it_for_names_that_come_back(chec
     record = check(target="script.py", script=source)
     assert not record["would_run"]
     (line,) = lines(record, "needs")
-    assert line.startswith("needs 1: tensorflow_transform.")
+    assert line.startswith(("needs 1: tensorflow_transform.", "needs 1: tfx_bsl."))
     assert line.endswith(f"{name} is there only after tfx: put `import tfx` before this line.")
 
 
@@ -726,6 +733,11 @@ def test_a_program_is_told_what_of_it_only_keras_2_runs(check, monkeypatch):
         "Keras 3: set TF_USE_LEGACY_KERAS=1 for it."
     ]
     assert check(program=f"import tensorflow_transform as tft\n{KERAS_2}")["would_run"]
+    assert check(program=f"import tensorflow_model_analysis as tfma\n{KERAS_2}")["would_run"]
+    (told,) = lines(check(program=f"import keras, tfx\n{KERAS_2}"), "needs")
+    assert "tf.reshape on a Keras input" in told
+    mixed = "import tensorflow_transform as tft\nfrom tensorflow.keras import layers\n"
+    assert not check(program=f"{mixed}{KERAS_2}")["would_run"]
     assert check(program=f"import os; os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{KERAS_2}")[
         "would_run"
     ]
@@ -780,3 +792,63 @@ def test_names_without_a_value_are_told(check, source, said, would_run):
 def test_a_file_that_cells_write_piece_by_piece_is_one(check):
     cells = ["%%writefile m.py\nimport tfx\nX = 1", "%%writefile -a m.py\nprint(X)"]
     assert lines(check("n.ipynb", **{"n.ipynb": notebook(*cells)}), "refused") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tfdv.generate_statistics_from_csv('rows/train.csv')",
+        "tfdv.generate_statistics_from_csv(data_location=os.path.join('rows', 'train.csv'))",
+        "tfdv.load_schema_text('rows/train.csv')",
+        "pd.read_csv('rows/train.csv')",
+    ],
+)
+def test_data_that_a_program_reads_and_is_not_there_is_told(check, here, line):
+    start = "import os\nimport pandas as pd\nimport tensorflow_data_validation as tfdv\n"
+    record = check(program=start + line)
+    assert lines(record, "needs") == [
+        "needs 4: there is no file rows/train.csv: put it there, unless the code does."
+    ]
+    assert not record["would_run"]
+    fetch = "from urllib.request import urlretrieve\nurlretrieve(input(), input())"
+    fetches = f"{start}{fetch}\n{line}"
+    assert check(program=fetches)["would_run"]
+    assert check(program=f"{start}def later():\n    {line}")["would_run"]
+    assert lines(check(program=f"{start}frame.to_csv('rows/train.csv')\n{line}"), "needs") == []
+    (here / "rows").mkdir()
+    (here / "rows" / "train.csv").write_text("a\n1\n")
+    assert lines(check(program=start + line), "needs") == []
+
+
+def test_a_pattern_of_files_is_there_if_one_is(check, here):
+    source = (
+        "import tensorflow_data_validation as tfdv\ntfdv.generate_statistics_from_csv('d/*.csv')"
+    )
+    assert not check(program=source)["would_run"]
+    (here / "d").mkdir()
+    (here / "d" / "a.csv").write_text("a\n1\n")
+    assert check(program=source)["would_run"]
+
+
+def test_a_module_that_may_be_where_sys_path_looks_is_no_reason_to_refuse(check):
+    text = "import os, sys\nsys.path.append('/'.join(os.getcwd().split(os.sep)[:-3]))\n"
+    record = check_cells(check, text + "import tfx\nfrom helpers_of_mine import *")
+    (told,) = lines(record, "needs")
+    assert told.endswith(
+        "helpers_of_mine is not here, unless it is where sys.path is made to look."
+    )
+    assert record["would_run"]
+    assert not check_cells(check, "import tfx\nfrom helpers_of_mine import *")["would_run"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("frame.append(rows, ignore_index=True)", "DataFrame.append is of pandas 1: write pd.conc"),
+        ("pd.read_csv(path, error_bad_lines=False)", "write on_bad_lines='skip'."),
+    ],
+)
+def test_what_pandas_1_had_is_told(check, line, said):
+    (told,) = lines(check_cells(check, "import pandas as pd", line), "needs")
+    assert said in told
+    assert lines(check_cells(check, "rows.append(1)\npd.read_csv(path, sep=';')"), "needs") == []

@@ -80,7 +80,7 @@ def test_every_library_that_is_patched_has_a_range_in_pyproject():
 
 
 def test_there_is_one_finder_for_third_parties():
-    """Besides, a user's own keras.py is kept apart."""
+    """Besides, a user's own keras.py is kept apart, and packages of ours tell what they lack."""
     source = FOLDER.parent
     found = {
         str(file.relative_to(source))
@@ -88,4 +88,5 @@ def test_there_is_one_finder_for_third_parties():
         for node in ast.walk(ast.parse(file.read_text()))
         if getattr(node, "attr", "") == "meta_path"
     }
-    assert found == {"patches/changes.py", "any_python/modules.py"}
+    own = "stand_ins/missing_modules.py"
+    assert found == {"patches/changes.py", "any_python/modules.py", own}

@@ -51,3 +51,20 @@ def test_all_names_of_a_module_cannot_be_known_without_importing_it():
 def test_the_options_of_an_accessor_are_named_without_apache_beam():
     pytest.importorskip("tfx_bsl")
     subprocess.run([sys.executable, "-W", "ignore", "-c", USES], check=True)
+
+
+def test_the_encoder_of_its_extension_is_there_after_tfx():
+    code = textwrap.dedent(
+        """
+        import tfx
+        import pyarrow as pa
+        from tfx_bsl.cc.tfx_bsl_extension.coders import RecordBatchToExamples
+        from tfx_bsl.coders import example_coder
+        batch = pa.RecordBatch.from_arrays([pa.array([[1], [2, 3]])], ["a"])
+        assert RecordBatchToExamples(batch) == example_coder.RecordBatchToExamples(batch)
+        print(len(RecordBatchToExamples(batch)))
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.stdout == "2\n", done.stderr

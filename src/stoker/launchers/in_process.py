@@ -13,6 +13,7 @@ from stoker.any_python.launcher_link import set_sink
 from stoker.launchers import Watcher
 from stoker.launchers.fork_server import prepare
 from stoker.launchers.worker import execute
+from stoker.patches.tensorflow_keras import has_keras_2
 from stoker.task import Outcome, ProcessNeeds, Task
 from stoker.user_code.imports import scan
 
@@ -99,7 +100,7 @@ def forget_modules(file: str) -> None:
 
 
 def _check_keras(needs: ProcessNeeds) -> None:
-    loaded = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
+    loaded = has_keras_2()
     if needs.keras and loaded != (needs.keras == 2):
         raise ValueError(
             f"This process has loaded TensorFlow with Keras {2 if loaded else 3}, but the step "

@@ -5,6 +5,7 @@
 
     replace(keras.Model, "fit", fit)                undone by close(), or by leaving `with`
     after_import("tensorflow_transform", change)    change(module), now or once it is imported
+    before_import("tensorflow.keras", prepare)      prepare(), when it is about to be imported
     import_as("keras", ["tf_keras"])                `import keras.x` gives tf_keras.x itself
     import_by_name("tfx_bsl.public.tfxio")          its names are imported when they are used
     import_when_used("googleapiclient.discovery")   it is executed when a name of it is used
@@ -47,6 +48,12 @@ def after_import(name: str, change: Change) -> None:
         change(loaded)
     elif change not in _finder.changes.setdefault(name, []):
         _finder.changes[name].append(change)
+    _install_finder()
+
+
+def before_import(name: str, prepare: Callable[[], object]) -> None:
+    """Do something when a module is about to be imported; it may change where it is looked for."""
+    _finder.prepared[name] = prepare
     _install_finder()
 
 
@@ -101,6 +108,7 @@ class _Finder(MetaPathFinder):
 
     def __init__(self) -> None:
         self.changes: dict[str, list[Change]] = {}
+        self.prepared: dict[str, Callable[[], object]] = {}
         self.real_names: dict[str, Sequence[str]] = {}
         self.moved: dict[str, Mapping[str, str]] = {}
         self.by_name: set[str] = set()
@@ -109,6 +117,8 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if fullname in self.prepared:
+            self.prepared[fullname]()
         top, _, below = fullname.partition(".")
         if top in self.real_names:
             below = self.moved[top].get(below, below)

@@ -117,6 +117,12 @@ PATCHES = {
         why="TensorFlow 2.16 dropped it, and modules still use it",
         tried="2.16 to 2.21",
     ),
+    "tensorflow-keras": Patch(
+        library="tensorflow",
+        what="tf.keras is Keras 2 in programs and kernels that import tfx, TFDV or TFMA",
+        why="code written for TFX expects it, and TFX's own imports ask for it",
+        tried="2.16 to 2.21",
+    ),
     "tensorflow-1-names": Patch(
         library="tensorflow",
         what="a user's code finds names of TensorFlow 1 that tf.compat.v1 has",
@@ -258,6 +264,12 @@ PATCHES = {
         library="tfx-bsl",
         what="tfx_bsl.public.tfxio imports what is used of it, when it is",
         why="all of it imports Apache Beam, and most modules only name its options",
+        tried="1.21",
+    ),
+    "bsl-names": Patch(
+        library="tfx-bsl",
+        what="RecordBatchToExamples is among the coders of its extension again",
+        why="scripts with tensorflow_transform write examples by it",
         tried="1.21",
     ),
     "tfma-names": Patch(

@@ -8,14 +8,29 @@ another Keras than its own. What cannot be given back is told in a sentence.
 
 from stoker.patches.load_model import load_models_of_the_other_keras
 from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
+from stoker.patches.tensorflow_keras import give_programs_keras_2
 from stoker.patches.tensorflow_transform import provide_old_names
 from stoker.patches.tensorflow_transform_older import take_older_calls
+from stoker.patches.tfx_bsl import give_back_encoder
+from stoker.stand_ins.missing_modules import tell_of_missing_modules
 from stoker.stand_ins.tfma.names import provide_tfma
 from stoker.views.users_errors import tell_users_errors
+
+
+def _describe_missing(name: str) -> str:
+    from stoker.user_code.installed_names import describe_missing  # for programs that fail
+
+    return describe_missing(name)
+
 
 provide_tfma()
 provide_old_names()
 take_older_calls()
 find_names_of_tensorflow_1()
 load_models_of_the_other_keras()
+give_programs_keras_2()
+give_back_encoder()
 tell_users_errors()
+tell_of_missing_modules("tfx")
+for library in ("tensorflow_transform", "tfx_bsl"):
+    tell_of_missing_modules(library, _describe_missing)

@@ -2,7 +2,6 @@
 """tfx_bsl where it is not installed: the options of a DataAccessor, and advice for the rest."""
 
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from stoker.errors import MissingPart
+from stoker.stand_ins.missing_modules import has_module
 
 _STAND_INS = os.path.join("stand_ins", "on_path")
 
@@ -35,11 +35,13 @@ def find_nothing(module_name: str) -> Callable[[str], Any]:
         if name.startswith("__"):
             raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
         is_package = hasattr(sys.modules[module_name], "__path__")
-        if is_package and importlib.util.find_spec(dotted):
+        if is_package and has_module(dotted):
             return importlib.import_module(dotted)
-        raise MissingPart(
-            f"{dotted} is part of tfx-bsl, which is not installed: pip install 'stoker[transform]'",
-            name=dotted,
-        )
+        raise MissingPart(needs_tfx_bsl(dotted), name=dotted)
 
     return __getattr__
+
+
+def needs_tfx_bsl(name: str) -> str:
+    """What to say of a part of tfx_bsl that is not here."""
+    return f"{name} is part of tfx-bsl, which is not installed: pip install 'stoker[transform]'"

@@ -87,6 +87,13 @@ _KERAS_2_IDIOMS = (
     "layers.advanced_activations",
     "layers.merge",
 )
+_KERAS_3_PARTS = tuple(
+    f"tensorflow.keras.{part}"
+    for part in (
+        *("distillation", "distribution", "dtype_policies", "layers.TFSMLayer", "ops"),
+        *("quantizers", "random", "tree", "visualization"),
+    )
+)
 _OPTIMIZERS = frozenset(
     {"Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD"}
 )
@@ -167,6 +174,16 @@ def find_keras_2_lines(tree: ast.Module) -> list[Sign]:
     if any(file.find_assignments(KERAS_VARIABLE, {})):
         return []
     return sorted(dict(file.signs_of_keras_2_alone()).items())
+
+
+def asks_for_keras_3(tree: ast.Module) -> bool:
+    """Whether code imports Keras by its own name, or names what tf.keras has of Keras 3 alone."""
+    return any(_UserFile("", tree).signs_of_keras_3_in_a_program())
+
+
+def imports_keras_of_tensorflow(tree: ast.Module) -> bool:
+    """Whether there is an `import tensorflow.keras`, which is not `tf.keras`."""
+    return _UserFile("", tree).reaches(("tensorflow.keras",))
 
 
 def _check_explicit(keras: int | None) -> Keras | None:
@@ -300,6 +317,15 @@ class _UserFile:
         for line, name in self._imported:
             if found := _find_in(name, _KERAS_3_MODULES):
                 yield (line, f"imports {found}")
+
+    def signs_of_keras_3_in_a_program(self) -> Iterator[Sign]:
+        """Those, and what tf.keras has only where it is Keras 3."""
+        yield from self.signs_of_keras_3()
+        attributes = (node for node in ast.walk(self._tree) if isinstance(node, ast.Attribute))
+        used = ((node.lineno, self._resolve(_join_dotted(node))) for node in attributes)
+        for line, name in (*self._imported, *used):
+            if found := _find_in(name, _KERAS_3_PARTS):
+                yield (line, f"uses {found}")
 
     def uses_estimators(self) -> bool:
         """Whether the file imports or names Estimators."""

@@ -57,7 +57,7 @@ class KnownTexts:
         given = (
             value
             for call in calls
-            if _name_function(call.func).startswith(_WRITERS)
+            if get_name(call.func).startswith(_WRITERS)
             for value in (*call.args, *(keyword.value for keyword in call.keywords))
         )
         return frozenset(path for value in given if (path := self.find(value)))
@@ -87,7 +87,7 @@ class KnownTexts:
         return None
 
     def _find_call(self, function: ast.expr, arguments: list[ast.expr], depth: int) -> str | None:
-        name = _name_function(function)
+        name = get_name(function)
         if name in _HERE:
             return os.curdir  # wherever the program will be started
         if name in ("join", "Path", "PurePath") and arguments:
@@ -115,7 +115,7 @@ class KnownTexts:
         return os.path.join(*known).removeprefix(os.path.join(os.curdir, ""))
 
 
-def _name_function(function: ast.expr) -> str:
+def get_name(function: ast.expr) -> str:
     """The last part of what a function is called."""
     return getattr(function, "attr", getattr(function, "id", ""))
 

@@ -98,11 +98,12 @@ def _find_missing_imports(
 
 def _imports_from_elsewhere(text: str, tree: ast.Module) -> bool:
     """Whether modules may come from other places than folders of the user's own files."""
-    changes = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and _changes_path(one)]
+    changes = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and changes_path(one)]
     return bool(_OTHER_PLACES.search(text)) or not all(map(_stays_near, changes))
 
 
-def _changes_path(statement: ast.stmt) -> bool:
+def changes_path(statement: ast.AST) -> bool:
+    """Whether a statement changes where modules are looked for."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=changed))):
             return ast.unparse(changed) == "sys.path"

@@ -4,6 +4,7 @@
 import ast
 import contextlib
 import enum
+import glob
 import os
 import re
 import sys
@@ -14,17 +15,31 @@ from dataclasses import dataclass
 from stoker.any_python.layout import is_remote
 from stoker.any_python.url_files import PlaceError, find_lack, require_place, require_server
 from stoker.cli.checking.beam_runners import RunnerReader
-from stoker.cli.checking.names import FAMILY, Missing, Names, is_family
+from stoker.cli.checking.names import (
+    FAMILY,
+    Missing,
+    Names,
+    is_family,
+    list_packages_with_keras_2,
+)
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
+from stoker.cli.checking.older_pandas import find_older_call
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
 from stoker.cli.checking.undefined import find_undefined
 from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable
-from stoker.user_code.keras_choice import find_keras_2_lines, users_environ, uses_keras_2
-from stoker.user_code.known_packages import RUN_HERE, find_package
-from stoker.user_code.known_texts import KnownTexts
+from stoker.user_code.keras_choice import (
+    asks_for_keras_3,
+    find_keras_2_lines,
+    imports_keras_of_tensorflow,
+    users_environ,
+    uses_keras_2,
+)
+from stoker.user_code.known_packages import KNOWN, RUN_HERE, find_package
+from stoker.user_code.known_texts import KnownTexts, get_name
+from stoker.user_code.problems import changes_path
 from stoker.user_code.sure_lines import find_sure_nodes
 from stoker.user_code.variables import VariableReader
 
@@ -98,13 +113,34 @@ _MAY_BRING_TENSORFLOW = frozenset(
 )
 _FILES = ("module_file", "schema_file")
 _FOLDERS = ("data_root", "input_base")
-_READ = (*_FILES, *_FOLDERS, "data_location", "source_uri")
+_DATA = ("data_location", "filepath_or_buffer", "input_path")
+_FETCHERS = frozenset(
+    {"download", "extractall", "get_file", "load_dataset", "unpack_archive", "urlopen"}
+    | {"urlretrieve", "check_call", "check_output", "run", "system", "Popen"}
+)
+"""Functions after which a file may be there that the text alone does not show."""
+_READ = (*_FILES, *_FOLDERS, *_DATA, "source_uri")
 _PLACES = (*_READ, "base_directory", "pipeline_root")
 _BY_POSITION = {
     **dict.fromkeys(
         ("ExampleGen", "csv_input", "external_input", "parquet_input", "tfrecord_input"),
         (0, "input_base"),
     ),
+    **dict.fromkeys(
+        (
+            *("generate_statistics_from_csv", "generate_statistics_from_tfrecord"),
+            *("validate_examples_in_csv", "validate_examples_in_tfrecord"),
+        ),
+        (0, "data_location"),
+    ),
+    **dict.fromkeys(
+        (
+            *("load_anomalies_binary", "load_anomalies_text", "load_schema_text"),
+            *("load_statistics", "load_stats_binary", "load_stats_text"),
+        ),
+        (0, "input_path"),
+    ),
+    "read_csv": (0, "filepath_or_buffer"),
     "ImportSchemaGen": (0, "schema_file"),
     "Importer": (0, "source_uri"),
     "Pipeline": (1, "pipeline_root"),
@@ -171,6 +207,9 @@ class _Checker:
         )
         self._undefined = find_undefined(tree, text, source.notebook)
         self._installs = self._read_installs()
+        called = {get_name(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
+        self._may_be_made_here = bool(source.notebook) or bool(called & _FETCHERS)
+        self._changes_path = any(map(changes_path, ast.walk(tree)))
         self._given_back: list[tuple[str, int, _Reach]] = []
         self._early_lines = frozenset() if self._is_module else _list_lines_before_tfx(tree)
 
@@ -195,9 +234,9 @@ class _Checker:
             self._read_commands(self._source.notebook)
             way = "cells have Keras 3: put %env TF_USE_LEGACY_KERAS=1 into the first cell."
             self._read_keras(tree, way)
-        is_without_tfx = self._is_program_without_tfx()
-        if is_without_tfx and not self._source.notebook:
+        elif self._is_program():
             self._read_keras(tree, "it runs with Keras 3: set TF_USE_LEGACY_KERAS=1 for it.")
+        is_without_tfx = self._is_program() and not self._names_any("tfx")
         for name, line, reach in self._given_back:
             if is_without_tfx or line in self._early_lines:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
@@ -213,20 +252,27 @@ class _Checker:
 
     def _read_keras(self, tree: ast.Module, way: str) -> None:
         """What cells, or a program, do that the Keras of their process does not."""
-        if uses_keras_2(users_environ()) or self._names_any("tensorflow_transform"):
+        if uses_keras_2(users_environ()) or self._has_keras_2(tree):
             return
         for line, sign in find_keras_2_lines(tree):
             self._add(State.NEEDS, line, f"{sign}, which is of Keras 2, and {way}")
 
-    def _is_program_without_tfx(self) -> bool:
-        """Whether Python alone would run the text, and none of our own code with it."""
-        has_tfx = self._names_any("tfx")
+    def _has_keras_2(self, tree: ast.Module) -> bool:
+        """Whether tf.keras becomes Keras 2 by what cells, or a program, import."""
+        if asks_for_keras_3(tree):
+            return False
+        if any(self._names_any(package) for package in list_packages_with_keras_2()):
+            return True
+        return self._names_any("tensorflow_transform") and not imports_keras_of_tensorflow(tree)
+
+    def _is_program(self) -> bool:
+        """Whether Python alone would run the text."""
         # What runs a preprocessing_fn on Beam itself is no module, though it has one.
         is_module = self._is_module and not self._names_any("tensorflow_transform.beam")
-        return not (has_tfx or self._source.is_reached or self._source.reaches or is_module)
+        return not (self._source.is_reached or self._source.reaches or is_module)
 
     def _names_any(self, package: str) -> bool:
-        """Whether the text names something of a package; tensorflow_transform asks for Keras 2."""
+        """Whether the text names something of a package."""
         return any(f"{name}.".startswith(f"{package}.") for name in self._names.used)
 
     def describe_names(self) -> Iterator[Finding]:
@@ -258,6 +304,8 @@ class _Checker:
             self._add(State.NEEDS, call.lineno, message, reach)
         self._read_download(call, reach)
         self._read_runner(call, reach)
+        if older := find_older_call(call):
+            self._add(State.NEEDS, call.lineno, older, reach)
         if problem := self._old_layouts.find_problem(call):
             self._add(State.NEEDS, call.lineno, problem, reach)
         for message in self._steps.find_doubts(call):
@@ -304,6 +352,10 @@ class _Checker:
         if is_importable(module, self._source.folders):
             return
         package = find_package(module)
+        if self._changes_path and module not in KNOWN:
+            message = f"{module} is not here, unless it is where sys.path is made to look."
+            self._add(State.NEEDS, line, message, reach, may_not_matter=True)
+            return
         if _normalize(package.pip.split()[-1] if package.pip else "") in self._installs:
             return
         state = State.NEEDS if package.pip or package.environment else State.REFUSED
@@ -325,15 +377,15 @@ class _Checker:
         """The files and folders that a call names must be there, where the text says them."""
         for keyword in call.keywords:
             if keyword.arg and keyword.arg.endswith(_PLACES):
-                self._check_place(keyword.value, reach, keyword.arg)
+                self._check_place(keyword.value, reach, keyword.arg, call)
         name = getattr(call.func, "id", getattr(call.func, "attr", ""))
         kind = "ExampleGen" if name.endswith("ExampleGen") else name
         if kind in _BY_POSITION:
             position, argument = _BY_POSITION[kind]
             for value in call.args[position : position + 1]:
-                self._check_place(value, reach, argument)
+                self._check_place(value, reach, argument, call)
 
-    def _check_place(self, node: ast.expr, reach: _Reach, argument: str) -> None:
+    def _check_place(self, node: ast.expr, reach: _Reach, argument: str, call: ast.Call) -> None:
         path = self._paths.find(node)
         if path is None:
             return
@@ -342,9 +394,19 @@ class _Checker:
         elif argument.endswith(_FILES) and not (path in self._written or self._is_there(path)):
             message = f"there is no file {path}: put it there, or give another path."
             self._add(State.NEEDS, node.lineno, message, reach)
+        elif argument in _DATA:
+            self._check_data(path, node.lineno, reach, call)
         elif argument.endswith(_FOLDERS) and not self._is_there(path):
             message = f"there is no folder {path} yet: put the data there, unless the code does."
             self._add(State.NEEDS, node.lineno, message, reach, may_not_matter=True)
+
+    def _check_data(self, path: str, line: int, reach: _Reach, call: ast.Call) -> None:
+        """What a program reads; a step's module is run elsewhere, and with other files."""
+        if self._is_module or path in self._written or self._is_there(path):
+            return
+        message = f"there is no file {path}: put it there, unless the code does."
+        in_doubt = call not in self._sure_nodes or self._may_be_made_here
+        self._add(State.NEEDS, line, message, reach, may_not_matter=in_doubt)
 
     def _check_remote(self, path: str, line: int, reach: _Reach, argument: str) -> None:
         """What is read from a bucket needs its server, unless another machine will read it."""
@@ -363,7 +425,8 @@ class _Checker:
         if self._source.notebook:  # what cells write lies beside them, wherever they put it
             names.append(os.path.basename(path))
         folders = self._source.folders
-        return any(os.path.exists(os.path.join(one, name)) for one in folders for name in names)
+        places = (os.path.join(one, name) for one in folders for name in names)
+        return any(os.path.exists(place) or bool(glob.glob(place)) for place in places)
 
     def _read_installs(self) -> frozenset[str]:
         """What a notebook installs by itself."""

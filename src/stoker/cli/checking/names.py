@@ -28,11 +28,12 @@ _READ = ("tensorflow", "tensorflow_transform", "tfx_bsl")
 FAMILY = (*_IMPORTED, *_READ)
 """The packages whose names are looked up, one by one."""
 
-_MADE_LATE = ("tensorflow.compat", "tensorflow.estimator", "tensorflow.keras")
-"""What TensorFlow, or a worker, makes while it is imported: no file says what is in it."""
+_MADE_LATE = ("tensorflow.compat", "tensorflow.estimator", "tensorflow.keras", "tfx_bsl.cc")
+"""What a library, or a worker, makes while it is imported: no file says what is in it."""
 _GIVEN_BACK = (
     "tensorflow_transform.tf_metadata.dataset_schema",
     *(f"tensorflow_transform.{name}" for name in RENAMED),
+    "tfx_bsl.cc.tfx_bsl_extension.coders.RecordBatchToExamples",
 )
 """What newer versions lack, and Stoker adds: in its workers, and where tfx is imported."""
 _HOMES = {
@@ -71,7 +72,8 @@ class Names:
         """Remember what an import binds; raises Missing."""
         if isinstance(statement, ast.ImportFrom):
             module = statement.module or ""
-            self._note_given_back(module)
+            is_made_late = _is_below(module, _MADE_LATE)
+            self._note_given_back(f"{module}.{alias.name}" if is_made_late else module)
             if statement.level or not is_family(module):
                 self._bound.pop(alias.asname or alias.name, None)
             elif alias.name == "*":
@@ -143,6 +145,12 @@ def is_family(module: str) -> bool:
     return module.partition(".")[0] in FAMILY
 
 
+def list_packages_with_keras_2() -> list[str]:
+    """The packages whose import lets a program's tf.keras be Keras 2: tfx, and our stand-ins."""
+    stand_ins = ("tensorflow_data_validation", "tensorflow_model_analysis")
+    return ["tfx", *(one for one in stand_ins if "on_path" in str(find_module(one)))]
+
+
 def _find_module(name: str) -> ModuleType | ReadModule | None:
     if name.partition(".")[0] in _IMPORTED:
         return _import(name)
@@ -156,17 +164,12 @@ def _find_module(name: str) -> ModuleType | ReadModule | None:
 def _import(name: str) -> ModuleType:
     try:
         return import_module(name)
-    except MissingPart as missing:
-        raise Missing(str(missing)) from missing
-    except ModuleNotFoundError as error:
-        if hint := hint_at_stable_name(name):
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and (hint := hint_at_stable_name(name)):
             raise Missing(f"there is no {name}{hint}.") from error
         if home := _find_home(name):
             raise Missing(f"there is no {name}: {home} has it.") from error
-        raise Missing(
-            f"{error.name or name} is not a module that Stoker has."
-            " Leave it out, or write what it does."
-        ) from error
+        raise Missing(str(error)) from error
 
 
 def _find_home(name: str) -> str | None:

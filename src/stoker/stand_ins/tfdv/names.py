@@ -102,6 +102,12 @@ def find_name(name: str) -> Any:
     raise AttributeError(f"module {_TFDV!r} has no attribute {name!r}")
 
 
+def advise_of_module(name: str) -> str:
+    """What to do without a module of TFDV; nothing if that is not known."""
+    part = name.split(".")[1]
+    return f"{name} is not in this version of Stoker. {NOT_HERE[part]}" if part in NOT_HERE else ""
+
+
 def find_submodules(package: str) -> Callable[[str], Any]:
     """The `__getattr__` of a package below it: its modules, imported when they are asked for."""
 

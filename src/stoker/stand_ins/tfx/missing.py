@@ -6,12 +6,12 @@ missing_module(__name__)` if it is missing as a whole.
 """
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from stoker.errors import MissingPart
+from stoker.stand_ins.missing_modules import has_module
 
 Advice = Mapping[str, str]
 
@@ -91,7 +91,7 @@ def hint_at_stable_name(path: str) -> str:
 
 def _has_submodule(module_name: str, name: str) -> bool:
     package = hasattr(sys.modules[module_name], "__path__")
-    return package and importlib.util.find_spec(f"{module_name}.{name}") is not None
+    return package and has_module(f"{module_name}.{name}")
 
 
 def missing_module(module_name: str) -> MissingPart:

@@ -3,7 +3,12 @@
 
 from typing import Any
 
+from stoker.stand_ins.missing_modules import tell_of_missing_modules
+from stoker.views.users_errors import tell_users_errors
 from ml_metadata.version import __version__
+
+tell_users_errors()
+tell_of_missing_modules(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -3,3 +3,5 @@
 
 from stoker.stand_ins.tfma.metrics import *
 from stoker.stand_ins.tfma.metrics import __getattr__
+
+__path__: list[str] = []  # it is a package in TFMA, whose modules are not here

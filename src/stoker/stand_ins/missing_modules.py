@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules below our packages that are not there: their import says what is, and what to do.
+
+Python alone would say "No module named …", as if nothing of the package were installed.
+"""
+
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from stoker.any_python.lines import did_you_mean
+from stoker.errors import MissingModule
+
+Advise = Callable[[str], str]
+"""What to say of a module by its dotted name; nothing for the common sentence."""
+
+_FEW = 8
+
+
+def tell_of_missing_modules(package: str, advise: Advise = lambda _: "") -> None:
+    """Let the import of a module that `package` has not say so; to repeat it is harmless."""
+    _finder.packages[package] = advise
+    if _finder not in sys.meta_path:
+        sys.meta_path.append(_finder)
+
+
+def has_module(name: str) -> bool:
+    """Whether there is such a module, below packages that tell of missing ones too."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def describe_missing_module(name: str, near: Sequence[str]) -> str:
+    """That Stoker lacks a module, and which there are beside it."""
+    package = name.rpartition(".")[0]
+    few = f" {package} has {', '.join(sorted(near))}." if 0 < len(near) <= _FEW else ""
+    there_is = did_you_mean(name.rpartition(".")[2], near) or few
+    return f"{name} is not a module that Stoker has.{there_is} Leave it out, or write what it does."
+
+
+class _Finder(MetaPathFinder):
+    """The last finder that is asked: whoever comes to it was not found."""
+
+    def __init__(self) -> None:
+        self.packages: dict[str, Advise] = {}
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,  # noqa: ARG002
+    ) -> ModuleSpec | None:
+        """Nothing for others; raises MissingModule for what one of our packages has not."""
+        top, _, below = fullname.partition(".")
+        if not below or top not in self.packages:
+            return None
+        text = self.packages[top](fullname) or describe_missing_module(fullname, _list_near(path))
+        raise MissingModule(text, name=fullname)
+
+
+def _list_near(path: Sequence[str] | None) -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(path or []) if module.name[0] != "_"]
+
+
+_finder = _Finder()
