@@ -246,8 +246,9 @@ def fork_until_told():
 num_heard = 0
 for number in range(100):
     with raise_on_sigterm():
-        threading.Timer(0.01 + number * 1e-5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        timer = threading.Timer(0.01 + number * 1e-5, os.kill, (os.getpid(), signal.SIGTERM))
         try:
+            timer.start()  # on a busy machine it may be over when this returns
             fork_until_told()
         except KeyboardInterrupt:
             num_heard += 1
