@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.metadata import packages_distributions, version
 from types import ModuleType
 
 from stoker.any_python.lines import did_you_mean
@@ -47,6 +46,8 @@ def describe_missing_module(name: str, near: Sequence[str]) -> str:
 
 def describe_version_without(name: str, hint: str = "") -> str:
     """That the installed version of a package has not something that another one may have."""
+    from importlib.metadata import packages_distributions, version  # `import tfx` is light
+
     top, owner = name.partition(".")[0], name.rpartition(".")[0]
     library = (packages_distributions().get(top) or [top])[0]
     return (
