@@ -76,6 +76,15 @@ def test_what_python_is_told_to_run_is_left_alone(run):
     assert run("import tfx" + USE, as_text=True).stdout.startswith("keras keras None")
 
 
+def test_a_program_has_keras_2_as_its_time_knew_it(run):
+    done = run(
+        "import tfx, tensorflow as tf\n"
+        "print(round(float(tf.keras.optimizers.Adam(lr=0.25).learning_rate), 2))\n"
+        "print(tf.keras.__version__[:2])"
+    )
+    assert done.stdout == "0.25\n2.\n", done.stderr
+
+
 def test_a_model_of_keras_2_is_saved_in_a_program(run):
     done = run(
         "import tfx, tensorflow as tf\n"

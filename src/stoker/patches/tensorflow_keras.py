@@ -64,6 +64,8 @@ def _find_program() -> str | None:
 
 
 def _choose_keras_2() -> bool:
+    from stoker.patches.tf_keras import prepare_keras_2  # `import tfx` is light
+
     if is_at_work():
         return False
     if _State.is_keras_2 is None:
@@ -71,6 +73,7 @@ def _choose_keras_2() -> bool:
         if _State.is_keras_2:
             text = "tf.keras is Keras 2 here, as with TFX. For Keras 3, set"
             say(f"{text} {_VARIABLE}=0 before TensorFlow is imported.", error=True)
+            prepare_keras_2()
     return _State.is_keras_2
 
 

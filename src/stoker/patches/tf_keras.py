@@ -48,12 +48,18 @@ def alias_keras() -> None:
     """
     tf_keras = importlib.import_module("tf_keras")
     PATCHES["tf-keras-name"].check_version(tf_keras.__version__)
-    # This is what `tf.keras` means; it lost its version when it left TensorFlow.
-    vars(importlib.import_module("tf_keras.api._v2.keras"))["__version__"] = tf_keras.__version__
     # Up to 2.12, what is below `src` now stood where modules import it: keras.utils.vis_utils.
     import_as("keras", ["tf_keras", "tf_keras.src"], MOVED)
     for name in ("generic_utils", "np_utils", "vis_utils"):  # `from keras.utils import np_utils`
         vars(tf_keras.utils)[name] = importlib.import_module(f"tf_keras.src.utils.{name}")
+    prepare_keras_2()
+
+
+def prepare_keras_2() -> None:
+    """Let `tf.keras` be as modules and programs of its time knew it."""
+    version = importlib.import_module("tf_keras").__version__
+    # This is what `tf.keras` means; it lost its version when it left TensorFlow.
+    vars(importlib.import_module("tf_keras.api._v2.keras"))["__version__"] = version
     provide_older_keras()
     go_on_without_graphviz()
 
