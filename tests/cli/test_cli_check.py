@@ -50,11 +50,11 @@ def notebook(*cells):
 
 
 def test_a_variable_that_nobody_sets_is_needed(check):
-    ask = "import os, tfx\ndef make():\n    return os.environ['STOKER_TEST_BUCKET']\n"
+    ask = "import os, tfx\ndef make():\n    return os.environ['BUCKET_OF_TESTS']\n"
     record = check(pipeline=f"{ask}bucket = make()")
     assert not record["would_run"]
     assert lines(record, "needs") == [
-        "needs 3: the environment variable STOKER_TEST_BUCKET is not set: export it before the run."
+        "needs 3: the environment variable BUCKET_OF_TESTS is not set: export it before the run."
     ]
     assert check(pipeline=ask)["would_run"]
     settings = "load_dotenv = print\nload_dotenv()"

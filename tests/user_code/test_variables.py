@@ -7,7 +7,7 @@ import pytest
 
 from stoker.user_code.variables import VariableReader
 
-UNSET = "os.environ['STOKER_TEST_BUCKET']"
+UNSET = "os.environ['BUCKET_OF_TESTS']"
 
 
 def find_lacks(text):
@@ -19,20 +19,20 @@ def find_lacks(text):
 def test_one_that_is_not_set_is_told():
     (told,) = find_lacks(f"import os\nbucket = {UNSET}")
     assert told == (
-        "the environment variable STOKER_TEST_BUCKET is not set: export it before the run."
+        "the environment variable BUCKET_OF_TESTS is not set: export it before the run."
     )
-    assert find_lacks("from os import environ\nbucket = environ['STOKER_TEST_BUCKET']")
+    assert find_lacks("from os import environ\nbucket = environ['BUCKET_OF_TESTS']")
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "home = os.environ['PATH']",
-        "bucket = os.environ.get('STOKER_TEST_BUCKET')",
-        "bucket = settings['STOKER_TEST_BUCKET']",
+        "bucket = os.environ.get('BUCKET_OF_TESTS')",
+        "bucket = settings['BUCKET_OF_TESTS']",
         "bucket = os.environ[NAME]",
         f"{UNSET} = 'a'; bucket = {UNSET}",
-        f"os.environ.setdefault('STOKER_TEST_BUCKET', 'a'); bucket = {UNSET}",
+        f"os.environ.setdefault('BUCKET_OF_TESTS', 'a'); bucket = {UNSET}",
         f"os.environ.update(more); bucket = {UNSET}",
         f"load_dotenv(); bucket = {UNSET}",
     ],

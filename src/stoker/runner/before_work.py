@@ -173,7 +173,9 @@ def _find_lacks_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[Problem
             if not isinstance(one, ast.Subscript) or one not in sure:
                 continue
             if lack := variables.find_lack(one):
-                yield Problem(text=f"{readable_path(path)}, line {one.lineno}: {lack}")
+                text = f"{readable_path(path)}, line {one.lineno}: {lack}"
+                # A container, a pod or another machine may set what is not set here.
+                yield Problem(text=text, is_certain=False)
 
 
 def _find_missing_files(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:

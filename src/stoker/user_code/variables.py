@@ -7,6 +7,8 @@ from collections.abc import Collection
 
 _SETTERS = frozenset({"load_dotenv", "putenv", "update"})
 """Functions that may set any variable; what stands for `update` is that of `os.environ`."""
+_OF_WORKERS = ("CUDA_", "KERAS_", "STOKER_", "TF_")
+"""How variables begin that a worker may have, though the program that starts it has not."""
 
 
 class VariableReader:
@@ -23,6 +25,8 @@ class VariableReader:
             return None
         name = _name_key(node)
         if name is None or self._sets_any or name in self._set or name in os.environ:
+            return None
+        if name.startswith(_OF_WORKERS):
             return None
         return f"the environment variable {name} is not set: export it before the run."
 
