@@ -17,7 +17,7 @@ from stoker.cli.lookup import list_steps
 from stoker.cli.options import complete, fresh_option, parameter_option
 from stoker.cli.printing import print_line
 from stoker.dsl.refusals import is_raised_by_us, tell_with_line
-from stoker.errors import StokerError
+from stoker.errors import MissingPart, StokerError
 from stoker.launchers import Launcher
 from stoker.metadata.config import STORE_VARIABLE, use_store
 from stoker.runner import intercept
@@ -189,9 +189,11 @@ def _run(path: str, shown: str) -> int:
         if isinstance(left.code, str):
             raise ValueError(left.code) from left
         return left.code or 0
-    except StokerError:
+    except StokerError as error:
         if os.environ.get(WHOLE_TRACEBACK):
             print_line(traceback.format_exc(), error=True)
+        if isinstance(error, MissingPart):  # the file's own line asks for it
+            raise ValueError(tell_with_line(error)) from error
         raise
     except Exception as error:  # whatever the user's own file does
         if is_raised_by_us(error):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from stoker.artifacts import Artifact
 from stoker.dsl.placeholders import ArtifactPlaceholder, Published
+from stoker.dsl.refusals import Declared
 
 if TYPE_CHECKING:
     from stoker.dsl.component import Node
@@ -16,7 +17,7 @@ __all__ = ["Channel", "UnionChannel", "as_channel", "union"]
 _Type = type  # the argument `type` of Channel, TFX's name for it, hides the builtin
 
 
-class Channel:
+class Channel(metaclass=Declared):
     """Artifacts of one type: those that a step will write, or some that are there already."""
 
     pipeline_name: str | None = None

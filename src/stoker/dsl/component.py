@@ -121,7 +121,7 @@ class ChannelMap(dict[str, Channel]):
         return dict(self)
 
 
-class ComponentSpec:
+class ComponentSpec(metaclass=Declared):
     """A component's table, filled in: its channels and the values of its parameters."""
 
     PARAMETERS: ClassVar[dict[str, ExecutionParameter]] = {}

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Self
 
 from stoker.dsl.placeholders import Predicate, check_predicate
+from stoker.dsl.refusals import Declared
 
 __all__ = ["Cond"]
 
@@ -20,7 +21,7 @@ def conditions_here() -> tuple[Predicate, ...]:
     return _here.get()
 
 
-class Cond:
+class Cond(metaclass=Declared):
     """The steps that are made inside `with Cond(predicate):` run only if the predicate holds."""
 
     def __init__(self, predicate: Predicate) -> None:

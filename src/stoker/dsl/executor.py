@@ -17,6 +17,7 @@ from stoker.any_python.launcher_link import report_doing
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.cells import file_of_cells
 from stoker.dsl.pool import LocalPool, Pool
+from stoker.dsl.refusals import Declared
 from stoker.errors import MissingPart
 
 __all__ = [
@@ -121,7 +122,7 @@ class BaseBeamExecutor(BaseExecutor):
 
 
 @dataclass(frozen=True)
-class ExecutorClassSpec:
+class ExecutorClassSpec(metaclass=Declared):
     """Names the class of an executor, or a function, or says where it is: `package.module:Class`.
 
     Where it is, is looked up when the step runs: a cell of a notebook may have been run again.

@@ -38,6 +38,7 @@ from stoker.dsl.component import BaseComponent, ChannelParameter, ComponentSpec,
 from stoker.dsl.executor import Artifacts, BaseExecutor, ExecutorClassSpec, reference_to
 from stoker.dsl.parameters import RuntimeParameter
 from stoker.dsl.placeholders import Placeholder
+from stoker.dsl.refusals import Declared, end_at_users_line
 
 __all__ = [
     "BeamComponentParameter",
@@ -294,7 +295,7 @@ class FunctionExecutor(BaseExecutor):
                 )
 
 
-class FunctionComponent:
+class FunctionComponent(metaclass=Declared):
     """What `@component` makes of a function: call it with channels to get a step."""
 
     def __init__(self, function: Callable[..., Any], *, use_beam: bool = False) -> None:
@@ -316,10 +317,10 @@ class FunctionComponent:
     def __call__(self, *unnamed: Any, **given: Any) -> BaseComponent:
         """A step of a pipeline that will call the function."""
         if unnamed:
-            raise ValueError(
-                f"{self.__name__}() takes keyword arguments only, so that a pipeline reads well."
-                " Name each of them."
+            reason = (
+                "takes keyword arguments only, so that a pipeline reads well. Name each of them."
             )
+            raise end_at_users_line(ValueError(f"{self.__name__}() {reason}"))
         return self._class(**given)
 
     def __getattr__(self, name: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from stoker.artifacts import Artifact
 from stoker.dsl.channel import Channel
 from stoker.dsl.placeholders import Published
+from stoker.dsl.refusals import Declared
 
 __all__ = ["ForEach"]
 
@@ -55,7 +56,7 @@ def loops_here() -> tuple[Loopable, ...]:
     return _here.get()
 
 
-class ForEach:
+class ForEach(metaclass=Declared):
     """The steps made inside `with ForEach(channel) as each:` run once for each artifact."""
 
     def __init__(self, loopable: Channel | Loopable) -> None:

@@ -8,13 +8,13 @@ what it asks which server for; and where its library keeps it, in `fetched_befor
 import ast
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlsplit
 
 from stoker.user_code.fetched_before import Caches
+from stoker.user_code.texts import Texts
 
 _GOOGLE, _HUGGING_FACE, _KAGGLE = "storage.googleapis.com", "huggingface.co", "www.kaggle.com"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
@@ -41,7 +41,7 @@ class DownloadReader:
 
     def __init__(self, tree: ast.Module) -> None:
         self._imports = dict(_list_imports(tree))
-        self._texts = _Texts(tree)
+        self._texts = Texts(tree)
         self._tree = tree
 
     def find_all(self) -> Iterator[tuple[ast.Call, Download]]:
@@ -78,53 +78,13 @@ class DownloadReader:
         return f"{self._imports.get(first, first)}{dot}{rest}"
 
 
-class _Texts:
-    """The texts that the names of a module stand for, where each is given one."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self._values: dict[str, ast.expr] = {}
-        given: Counter[str] = Counter()
-        for node in ast.walk(tree):
-            match node:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                ):
-                    self._values[name] = value
-                    given[name] += 1
-                case ast.arg(arg=name):
-                    given[name] += 2  # what a function is given, only its caller knows
-        self._values = {name: value for name, value in self._values.items() if given[name] == 1}
-
-    def find(self, node: ast.expr | None, depth: int = 0) -> str | None:
-        """The text that an expression is; None if the module alone does not say it."""
-        if depth > 20:  # a name that is made of itself
-            return None
-        match node:
-            case ast.Constant(value=str(text)):
-                return text
-            case ast.Name(id=name) if name in self._values:
-                return self.find(self._values[name], depth + 1)
-            case ast.FormattedValue(value=value, format_spec=None):
-                return self.find(value, depth + 1)
-            case ast.JoinedStr(values=parts):
-                return self._join(parts, depth)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._join([left, right], depth)
-        return None
-
-    def _join(self, parts: list[ast.expr], depth: int) -> str | None:
-        found = [self.find(part, depth + 1) for part in parts]
-        return None if None in found else "".join(filter(None, found))
-
-
 @dataclass(frozen=True, slots=True)
 class _Call:
     """A call that may fetch something: each method says what one kind of them does."""
 
     node: ast.Call
     full_name: str
-    texts: _Texts
+    texts: Texts
     caches: Caches
     saved: frozenset[str]
 
@@ -328,7 +288,7 @@ def _list_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield one.asname, one.name
 
 
-def _list_environ(tree: ast.Module, texts: _Texts) -> Iterator[tuple[str, str]]:
+def _list_environ(tree: ast.Module, texts: Texts) -> Iterator[tuple[str, str]]:
     """The variables of the environment that the module sets itself."""
     for node in ast.walk(tree):
         match node:
