@@ -273,7 +273,8 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
             ]
             work = [(node, _work_on(steps, node, earlier)) for node in nodes]
             num_steps = choose_num_steps(options.parallel, launcher, console)
-            run_steps(work, launcher, console, num_steps, _find_files(nodes, steps))
+            files = _find_files(nodes, steps) if num_steps > 1 else {}
+            run_steps(work, launcher, console, num_steps, files)
             published = steps.rounds.published
             outputs = {node.id: published[node.id] for node in nodes if node.id in published}
         console.step(f"Run {steps.run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
