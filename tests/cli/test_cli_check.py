@@ -49,6 +49,21 @@ def notebook(*cells):
     return json.dumps({"cells": [text, *code], "nbformat": 4})
 
 
+def test_big_query_is_needed_where_it_cannot_be_reached(check, monkeypatch):
+    def find_nobody(*_):
+        raise OSError("Name or service not known")
+
+    for proxy in (*_PROXIES, "BIGQUERY_EMULATOR_HOST"):
+        monkeypatch.delenv(proxy, raising=False)
+    monkeypatch.setattr(url_files.socket, "getaddrinfo", find_nobody)
+    gen = "from tfx.extensions.google_cloud_big_query.example_gen.component import *"
+    record = check(pipeline=f"{gen}\nBigQueryExampleGen(query='SELECT 1')")
+    assert not record["would_run"]
+    assert "bigquery.googleapis.com is not found" in "".join(lines(record, "needs"))
+    monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "localhost:9050")
+    assert check()["would_run"]
+
+
 def test_a_variable_that_nobody_sets_is_needed(check):
     ask = "import os, tfx\ndef make():\n    return os.environ['BUCKET_OF_TESTS']\n"
     record = check(pipeline=f"{ask}bucket = make()")

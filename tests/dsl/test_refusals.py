@@ -11,6 +11,7 @@ from stoker.any_python.failures import WHOLE_TRACEBACK
 
 STEPS = """
 from tfx import v1 as tfx
+from tfx.dsl.components.base.executor_spec import ExecutorClassSpec
 
 def make_steps(what):
     rows = tfx.components.CsvExampleGen(input_base="data")
@@ -18,6 +19,13 @@ def make_steps(what):
         return tfx.components.StatisticsGen(examples=rows.outputs["rows"])
     if what == "argument":
         return tfx.components.StatisticsGen(rows=rows.outputs["examples"])
+    if what == "cloud":
+        from tfx.extensions.google_cloud_ai_platform.trainer import executor
+        return ExecutorClassSpec(executor.GenericExecutor)
+    if what == "channel":
+        return tfx.dsl.Channel(type=int)
+    if what == "function":
+        return tfx.dsl.components.component(lambda rows: None)
     return tfx.dsl.Pipeline("p", "root", components=[rows, rows.with_id("a/b")])
 """
 PROGRAM = """
@@ -30,9 +38,12 @@ WAYS = {
     "stoker run": [sys.executable, "-m", "stoker", "run", "program.py"],
 }
 REFUSED = {
-    "key": "stoker: steps.py:7: there is no 'rows' here; there is 'examples'.",
-    "argument": "stoker: steps.py:9: StatisticsGen has no argument 'rows'.",
-    "id": "stoker: steps.py:10: The id of a CsvExampleGen is the name of a file or folder: ",
+    "key": "stoker: steps.py:8: there is no 'rows' here; there is 'examples'.",
+    "argument": "stoker: steps.py:10: StatisticsGen has no argument 'rows'.",
+    "cloud": "stoker: steps.py:13: tfx.extensions.google_cloud_ai_platform.trainer.executor.",
+    "channel": "stoker: steps.py:15: A Channel's type is an Artifact class, got <class 'int'>.",
+    "function": "stoker: steps.py:17: ",
+    "id": "stoker: steps.py:18: The id of a CsvExampleGen is the name of a file or folder: ",
 }
 
 

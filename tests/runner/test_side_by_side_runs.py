@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import branching_pipeline
+import leaving_pipeline
 import pytest
 
 from stoker.dsl import OutputDict, Parameter, Pipeline, component
@@ -98,6 +99,13 @@ def test_one_at_a_time_keeps_the_order_of_the_pipeline(tmp_path):
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(times))
 
 
+def test_a_step_that_reads_a_file_which_one_before_it_leaves_waits_for_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    steps = [leaving_pipeline.tune(), leaving_pipeline.train()]
+    LocalDagRunner(parallel=2).run(Pipeline("p", str(tmp_path / "root"), components=steps))
+    assert states(tmp_path) == {"tune": "COMPLETE", "train": "COMPLETE"}
+
+
 def wait_for(path):
     until = time.monotonic() + 30
     while not path.exists():
@@ -141,7 +149,8 @@ def test_a_failure_lets_those_end_that_run_and_starts_no_other(tmp_path, capsys)
         LocalDagRunner(parallel=2).run(pipeline)
     assert states(tmp_path) == {"break_down": "FAILED", "last_longer": "COMPLETE"}
     told = capsys.readouterr().err
-    assert "break_down failed. The run ends with last_longer" in told
+    assert "break_down failed. The run ends with last_longer." in told
+    assert "add_upstream_node" not in told  # which would help one that comes after
     assert "last_longer done in" in told
 
 

@@ -23,7 +23,7 @@ def read_rows(query: str, project: str) -> Iterator[tuple[str, pa.RecordBatch]]:
                 yield "the query's result", batch
     except GoogleAuthError as error:
         raise BadData(
-            f"BigQuery needs credentials: {error} Try `gcloud auth application-default login`."
+            f"BigQuery asks who you are. {error} Try `gcloud auth application-default login`."
         ) from error
     except (GoogleAPIError, OSError) as error:
         raise BadData(

@@ -15,10 +15,11 @@ from stoker.any_python.lines import did_you_mean
 from stoker.any_python.modules import stop_loading_here
 from stoker.artifacts import ArtifactMap
 from stoker.components.manual_node import ManualNode
-from stoker.dsl.component import Node
+from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.parameters import names_in
 from stoker.dsl.partial_run import PartialRun
 from stoker.dsl.pipeline import Pipeline, in_order
+from stoker.dsl.user_code import UserCodeComponent
 from stoker.launchers import Launcher
 from stoker.launchers.processes import Processes
 from stoker.metadata.records import Execution
@@ -30,6 +31,8 @@ from stoker.runner.plan import RunOptions
 from stoker.runner.run import begin_run
 from stoker.runner.side_by_side import Room, choose_num_steps, finish, run_steps
 from stoker.runner.steps import Steps, Work
+from stoker.user_code.imports import scan
+from stoker.user_code.shared_files import FilesOfCode, find_files_of_code
 from stoker.views.table import readable_path
 
 
@@ -272,7 +275,8 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
             ]
             work = [(node, _work_on(steps, node, earlier)) for node in nodes]
             num_steps = choose_num_steps(options.parallel, launcher, console)
-            run_steps(work, launcher, console, num_steps)
+            files = _find_files(nodes, steps) if num_steps > 1 else {}
+            run_steps(work, launcher, console, num_steps, files)
             published = steps.rounds.published
             outputs = {node.id: published[node.id] for node in nodes if node.id in published}
         console.step(f"Run {steps.run_id} of {pipeline.pipeline_name!r} is done. Its outputs:")
@@ -284,6 +288,19 @@ def _run(pipeline: Pipeline, options: RunOptions, launcher: Launcher) -> Run:
         pipeline_root=steps.root.path,
         outputs=outputs,
     )
+
+
+def _find_files(nodes: Sequence[Node], steps: Steps) -> dict[Node, FilesOfCode]:
+    """The files that the code of each step names, by which steps may depend on each other."""
+    found: dict[Node, FilesOfCode] = {}
+    for node in nodes:
+        plan = steps.plans.get(node.id)
+        if isinstance(node, BaseComponent) and plan and plan.user_file:
+            own = (type(node).__name__, node.executor_spec.class_path.rpartition(":")[2])
+            functions = node.FUNCTIONS if isinstance(node, UserCodeComponent) else own
+            trees = scan(plan.user_file, plan.import_paths).trees
+            found[node] = find_files_of_code(trees.values(), functions)
+    return found
 
 
 def _profile(console: Console, options: RunOptions) -> contextlib.AbstractContextManager[None]:

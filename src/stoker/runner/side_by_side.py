@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from stoker.any_python.forking import num_cpus
 from stoker.components.manual_node import ManualNode
@@ -30,6 +31,7 @@ from stoker.runner.endings import make_stop
 from stoker.runner.steps import Work
 from stoker.runner.timeline import WAITING
 from stoker.task import Outcome, Task
+from stoker.user_code.shared_files import FilesOfCode
 
 _USUAL_BYTES = 2 << 30
 """What a step is expected to need that does not say: TensorFlow, and some data."""
@@ -78,12 +80,15 @@ def _estimate_bytes(node: Node) -> float:
     return parse_quantity(asked) if asked else _USUAL_BYTES
 
 
-def find_waits(steps: Sequence[Node]) -> dict[Node, set[Node]]:
+def find_waits(
+    steps: Sequence[Node], files: Mapping[Node, FilesOfCode] = MappingProxyType({})
+) -> dict[Node, set[Node]]:
     """Whom each step waits for, of those before it: the ones that it reads from or waits for.
 
     A step that looks for artifacts in the store sees what steps before it have published, and not
-    what those after it do: they keep their order.
+    what those after it do: they keep their order. So do steps whose code shares files.
     """
+    none = FilesOfCode()
     waits: dict[Node, set[Node]] = {}
     for number, node in enumerate(steps):
         before = steps[:number]
@@ -93,6 +98,7 @@ def find_waits(steps: Sequence[Node]) -> dict[Node, set[Node]]:
             if other in node.upstream_nodes
             or _find_sought_types(node) & _find_made_types(other)
             or _find_sought_types(other) & _find_made_types(node)
+            or files.get(node, none).meets(files.get(other, none))
         }
     return waits
 
@@ -163,7 +169,11 @@ def choose_num_steps(asked: int | None, launcher: Launcher, console: Console) ->
 
 
 def run_steps(
-    steps: Iterable[tuple[Node, Work]], launcher: Launcher, console: Console, num_steps: int
+    steps: Iterable[tuple[Node, Work]],
+    launcher: Launcher,
+    console: Console,
+    num_steps: int,
+    files: Mapping[Node, FilesOfCode],
 ) -> None:
     """Do the work of all steps, in the order of the pipeline as far as it matters."""
     if num_steps == 1:
@@ -172,7 +182,9 @@ def run_steps(
         return
     assert isinstance(launcher, SideBySideLauncher)
     with ThreadPoolExecutor(num_steps, "launch") as pool:
-        _SideBySide(dict(steps), launcher, console, num_steps, pool).run()
+        works = dict(steps)
+        waits = find_waits(list(works), files)
+        _SideBySide(works, waits, launcher, console, num_steps, pool).run()
 
 
 def finish(work: Work, launcher: Launcher, console: Console) -> None:
@@ -193,13 +205,14 @@ class _SideBySide:
     def __init__(
         self,
         steps: Mapping[Node, Work],
+        waits: Mapping[Node, AbstractSet[Node]],
         launcher: SideBySideLauncher,
         console: Console,
         num_steps: int,
         pool: ThreadPoolExecutor,
     ) -> None:
         self._work = steps
-        self._waits = find_waits(list(steps))
+        self._waits = waits
         self._waiting = list(steps)
         self._launcher, self._console, self._num_steps = launcher, console, num_steps
         self._pool = pool
@@ -271,7 +284,11 @@ class _SideBySide:
                 self._is_stopped = True
                 self._launcher.stop()
         elif self._running:
-            self._console.step(f"{node.id} failed. The run ends with {_join(self._running)}")
+            order = list(self._work)
+            before = [one for one in self._running if order.index(one) < order.index(node)]
+            hint = f" If it needs what {_join(before)} leaves, say so: add_upstream_node(…)."
+            ending = f"{node.id} failed. The run ends with {_join(self._running)}."
+            self._console.step(ending + (hint if before else ""))
 
     def _sum_up(self) -> BaseException:
         """What to raise: the first failure, or that the run was stopped. The rest is told here."""

@@ -92,6 +92,8 @@ class KnownTexts:
             return os.curdir  # wherever the program will be started
         if name in ("join", "Path", "PurePath") and arguments:
             return self._join(os.sep, arguments, depth)
+        if name == "joinpath" and isinstance(function, ast.Attribute):
+            return self._join(os.sep, [function.value, *arguments], depth)
         if name == "dirname" and arguments:
             return self._find_folder(arguments[0], depth)
         if name in _FOLDERS_OF:

@@ -140,7 +140,9 @@ def test_who_asks_nobody_knows_is_told_how_to_say_it(run, monkeypatch, tmp_path)
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
     monkeypatch.setenv("NO_GCE_CHECK", "true")
-    with pytest.raises(BadData, match="gcloud auth application-default login"):
+    with pytest.raises(
+        BadData, match=r"BigQuery asks who you are.*gcloud auth application-default login"
+    ):
         run(BigQueryExampleGen(query="SELECT 1"), BigQueryExecutor)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from stoker.any_python.lines import did_you_mean
+from stoker.any_python.url_files import PlaceError, require_server
 from stoker.cli.checking.sources import Source
 from stoker.data.csv_header import find_other_header, read_header
 from stoker.data.input_files import find_files
@@ -49,6 +50,8 @@ class StepReader:
             yield from _check_workers(call)
         elif name == "CsvExampleGen" and "custom_executor_spec" not in given:
             yield from self._check_headers(call)
+        elif name == "BigQueryExampleGen" and not os.environ.get("BIGQUERY_EMULATOR_HOST"):
+            yield from _check_server("bigquery.googleapis.com")
         elif name == "ModelSpec" and not any(key in given for key in _MADE_BY_MODELS):
             for key in _LABELS:
                 if text := self._find(given.get(key)):
@@ -126,6 +129,13 @@ class StepReader:
 def _find_name(call: ast.Call) -> str:
     name: str = getattr(call.func, "id", getattr(call.func, "attr", ""))
     return name
+
+
+def _check_server(server: str) -> Iterator[str]:
+    try:
+        require_server(server)
+    except PlaceError as error:
+        yield str(error)
 
 
 def _check_workers(call: ast.Call) -> Iterator[str]:
