@@ -145,7 +145,8 @@ GONE = {
 @pytest.mark.tf
 @pytest.mark.parametrize(("lines", "said", "advice"), GONE.values(), ids=GONE)
 def test_a_name_that_tensorflow_has_no_longer_is_told_with_what_to_do(run, lines, said, advice):
-    told = run("import tensorflow as tf", *lines, TF_CPP_MIN_LOG_LEVEL="3")
+    environ = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "0"}
+    told = run("import tensorflow as tf", *lines, **environ)
     *_, last = told.splitlines()
     assert last.startswith(f"stoker: program.py:3: {said}")
     assert advice in last

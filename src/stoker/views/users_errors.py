@@ -29,7 +29,7 @@ Frames = Sequence[tuple[FrameType, int]]
 def describe_users_error(error: BaseException) -> str:
     """`FILE:LINE: what is wrong, and what to do`; empty where a traceback tells more."""
     frames = list(traceback.walk_tb(error.__traceback__))
-    own = [place for place, (frame, _) in enumerate(frames) if is_users_file(_get_file(frame))]
+    own = [place for place, (frame, _) in enumerate(frames) if _is_users(frame)]
     if not own or hasattr(error, _SAYS_ALL):
         return ""
     frame, line = frames[own[-1]]
@@ -38,6 +38,12 @@ def describe_users_error(error: BaseException) -> str:
     if not said and _is_refused_by_us(error, inner):
         said = str(error.args[0] if isinstance(error, KeyError) else error)
     return f"{readable_path(file)}:{line}: {said}" if said else ""
+
+
+def _is_users(frame: FrameType) -> bool:
+    # What dataclasses make for ours has no file, as a program that is given to python -c.
+    is_ours = str(frame.f_globals.get("__name__")).partition(".")[0] == "stoker"
+    return is_users_file(_get_file(frame)) and not is_ours
 
 
 def say_all(error: BaseException) -> None:
