@@ -65,11 +65,11 @@ def test_big_query_is_needed_where_it_cannot_be_reached(check, monkeypatch):
 
 
 def test_a_variable_that_nobody_sets_is_needed(check):
-    ask = "import os, tfx\ndef make():\n    return os.environ['BUCKET_OF_TESTS']\n"
+    ask = "import os, tfx\ndef make():\n    return os.environ['MY_TEST_BUCKET']\n"
     record = check(pipeline=f"{ask}bucket = make()")
     assert not record["would_run"]
     assert lines(record, "needs") == [
-        "needs 3: the environment variable BUCKET_OF_TESTS is not set: export it before the run."
+        "needs 3: the environment variable MY_TEST_BUCKET is not set: export it before the run."
     ]
     assert check(pipeline=ask)["would_run"]
     settings = "load_dotenv = print\nload_dotenv()"

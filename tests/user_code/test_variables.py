@@ -7,7 +7,7 @@ import pytest
 
 from stoker.user_code.variables import VariableReader
 
-UNSET = "os.environ['BUCKET_OF_TESTS']"
+UNSET = "os.environ['MY_TEST_BUCKET']"
 
 
 def find_lacks(text):
@@ -18,21 +18,20 @@ def find_lacks(text):
 
 def test_one_that_is_not_set_is_told():
     (told,) = find_lacks(f"import os\nbucket = {UNSET}")
-    assert told == (
-        "the environment variable BUCKET_OF_TESTS is not set: export it before the run."
-    )
-    assert find_lacks("from os import environ\nbucket = environ['BUCKET_OF_TESTS']")
+    assert told == ("the environment variable MY_TEST_BUCKET is not set: export it before the run.")
+    assert find_lacks("from os import environ\nbucket = environ['MY_TEST_BUCKET']")
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "home = os.environ['PATH']",
-        "bucket = os.environ.get('BUCKET_OF_TESTS')",
-        "bucket = settings['BUCKET_OF_TESTS']",
+        "cluster = os.environ['TF_CONFIG']",
+        "bucket = os.environ.get('MY_TEST_BUCKET')",
+        "bucket = settings['MY_TEST_BUCKET']",
         "bucket = os.environ[NAME]",
         f"{UNSET} = 'a'; bucket = {UNSET}",
-        f"os.environ.setdefault('BUCKET_OF_TESTS', 'a'); bucket = {UNSET}",
+        f"os.environ.setdefault('MY_TEST_BUCKET', 'a'); bucket = {UNSET}",
         f"os.environ.update(more); bucket = {UNSET}",
         f"load_dotenv(); bucket = {UNSET}",
     ],

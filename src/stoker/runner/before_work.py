@@ -20,6 +20,7 @@ from stoker.dsl.component import BaseComponent, Node, Problem
 from stoker.dsl.user_code import UserCodeComponent
 from stoker.errors import BadPipeline
 from stoker.launchers import Launcher
+from stoker.launchers.in_process import InProcess
 from stoker.launchers.processes import Processes
 from stoker.launchers.resources import check_gpus
 from stoker.runner.plan import StepPlan
@@ -78,7 +79,7 @@ class BeforeWork:
         plan = self.plans[node.id]
         lacks = _find_missing_packages(node, plan) or _find_problems_of_code(node, plan)
         yield from (Problem(text=text) for text in lacks)
-        yield from _find_lacks_of_code(node, plan)
+        yield from _find_lacks_of_code(node, plan, self.launcher)
         if _reads_what_is_there(node) and not node.spec.placeholders:
             yield from _find_missing_files(node, plan)
             yield from node.find_problems(dict(plan.parameters))
@@ -152,7 +153,9 @@ def _find_problems_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[str]
         yield from find_problems(plan.user_file, () if dotted else functions, plan.import_paths)
 
 
-def _find_lacks_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:
+def _find_lacks_of_code(
+    node: BaseComponent, plan: StepPlan, launcher: Launcher
+) -> Iterator[Problem]:
     """Servers and variables that the code asks for in vain, certain where it must come to it."""
     if not plan.user_file or plan.needs.python:
         return
@@ -167,6 +170,8 @@ def _find_lacks_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[Problem
             except PlaceError as error:
                 text = f"{readable_path(path)}, line {found.line}: {error} {found.message}"
                 yield Problem(text=text, is_certain=call in sure and not found.goes_on)
+    if not isinstance(launcher, Processes | InProcess):  # other machines have other variables
+        return
     variables = VariableReader(trees.values())
     for path, tree in trees.items():
         for one in ast.walk(tree):

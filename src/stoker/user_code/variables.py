@@ -5,6 +5,8 @@ import ast
 import os
 from collections.abc import Collection
 
+from stoker.any_python.notes import is_stokers_variable
+
 _SETTERS = frozenset({"load_dotenv", "putenv", "update"})
 """Functions that may set any variable; what stands for `update` is that of `os.environ`."""
 _OF_WORKERS = ("CUDA_", "KERAS_", "STOKER_", "TF_")
@@ -26,7 +28,7 @@ class VariableReader:
         name = _name_key(node)
         if name is None or self._sets_any or name in self._set or name in os.environ:
             return None
-        if name.startswith(_OF_WORKERS):
+        if is_stokers_variable(name):  # workers have it
             return None
         return f"the environment variable {name} is not set: export it before the run."
 
