@@ -156,7 +156,7 @@ def _find_problems_of_code(node: BaseComponent, plan: StepPlan) -> Iterator[str]
 def _find_lacks_of_code(
     node: BaseComponent, plan: StepPlan, launcher: Launcher
 ) -> Iterator[Problem]:
-    """Servers and variables that the code asks for in vain, certain where it must come to it."""
+    """Servers and variables that the code asks for in vain."""
     if not plan.user_file or plan.needs.python:
         return
     trees = scan(plan.user_file, plan.import_paths).trees
@@ -179,8 +179,7 @@ def _find_lacks_of_code(
                 continue
             if lack := variables.find_lack(one):
                 text = f"{readable_path(path)}, line {one.lineno}: {lack}"
-                # A container, a pod or another machine may set what is not set here.
-                yield Problem(text=text, is_certain=False)
+                yield Problem(text=text, is_certain=False)  # a library may set it
 
 
 def _find_missing_files(node: BaseComponent, plan: StepPlan) -> Iterator[Problem]:

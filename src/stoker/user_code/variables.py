@@ -9,8 +9,6 @@ from stoker.any_python.notes import is_stokers_variable
 
 _SETTERS = frozenset({"load_dotenv", "putenv", "update"})
 """Functions that may set any variable; what stands for `update` is that of `os.environ`."""
-_OF_WORKERS = ("CUDA_", "KERAS_", "STOKER_", "TF_")
-"""How variables begin that a worker may have, though the program that starts it has not."""
 
 
 class VariableReader:
