@@ -73,11 +73,11 @@ def _list_used(
 
 
 class _Paths(KnownTexts):
-    """The paths that modules name, as if all were one file in the current folder."""
+    """The paths that modules name, as if all were one file; where it lies does not matter."""
 
     def __init__(self, trees: Collection[ast.Module]) -> None:
         whole = ast.Module([line for tree in trees for line in tree.body], type_ignores=[])
-        super().__init__(whole, "module.py")
+        super().__init__(whole, "/module.py")
 
     def _find(self, node: ast.expr, depth: int) -> str | None:
         match node:
