@@ -17,7 +17,6 @@ import os
 import random
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +29,6 @@ import decode
 import fit
 import measuring
 import pyarrow.csv
-import tensorflow as tf
 from tfx_bsl.public.tfxio import TensorFlowDatasetOptions
 
 from stoker.artifacts import Examples
@@ -52,8 +50,7 @@ def read_examples(folder: str, *, batch_size: int) -> float:
     loop = data_accessor.read_in_graph
     iterators = [iter(read(files, options, schema)) for read in readers]
     for iterator in iterators:
-        loop(iterator, tf.constant(50))
-    time.sleep(data_accessor.SETTLE_SECONDS)
+        data_accessor.rates(iterator, batch_size, loop)
     best = [0.0, 0.0]
     for _ in range(TURNS):
         for which, iterator in enumerate(iterators):

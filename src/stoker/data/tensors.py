@@ -256,7 +256,8 @@ class _NumberedWords(_Values):
         return cells.values.astype(np.int32)
 
     def tensor(self, array: Any) -> Any:
-        return tf.gather(self.table, tf.ensure_shape(array, [None]))
+        # tf.gather takes half as long again for strings.
+        return tf.gather_nd(self.table, tf.reshape(array, [-1, 1]))
 
 
 def _values_of(key: str, dtype: tf.DType, facts: Facts, *, complete: bool = True) -> _Values:
