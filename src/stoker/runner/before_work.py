@@ -20,7 +20,6 @@ from stoker.dsl.component import BaseComponent, Node, Problem
 from stoker.dsl.user_code import UserCodeComponent
 from stoker.errors import BadPipeline
 from stoker.launchers import Launcher
-from stoker.launchers.in_process import InProcess
 from stoker.launchers.processes import Processes
 from stoker.launchers.resources import check_gpus
 from stoker.runner.plan import StepPlan
@@ -170,7 +169,7 @@ def _find_lacks_of_code(
             except PlaceError as error:
                 text = f"{readable_path(path)}, line {found.line}: {error} {found.message}"
                 yield Problem(text=text, is_certain=call in sure and not found.goes_on)
-    if not isinstance(launcher, Processes | InProcess):  # other machines have other variables
+    if not isinstance(launcher, Processes):  # other machines have other variables
         return
     variables = VariableReader(trees.values())
     for path, tree in trees.items():
