@@ -14,6 +14,7 @@ from stoker.components.importer import Importer
 from stoker.components.schema_gen import ImportSchemaGen
 from stoker.components.transform.component import Transform
 from stoker.dsl import InputArtifact, OutputArtifact, Pipeline, component
+from stoker.dsl.proto import example_gen_pb2
 from stoker.errors import BadPipeline, StepFailed
 from stoker.metadata.store import Store
 from stoker.runner import LocalDagRunner
@@ -136,3 +137,15 @@ def test_transform_gives_the_same_with_and_without_columns(tmp_path):
     assert with_columns.uri != without.uri
     assert describe(with_columns.uri).digest == describe(without.uri).digest
     assert len(list(Path(without.uri, "columns").rglob("*.arrow"))) >= 2
+
+
+def test_each_split_warns_of_its_own_files_once(tmp_path, capsys):
+    splits = []
+    for name in ("train", "eval"):
+        (tmp_path / f"{name}.csv").write_text("n\n" + "1\n" * 30 + "NA\n")
+        splits.append(example_gen_pb2.Input.Split(name=name, pattern=f"{name}.csv"))
+    step = CsvExampleGen(str(tmp_path), input_config=example_gen_pb2.Input(splits=splits))
+    run(tmp_path / "root", step)
+    shown = "".join(capsys.readouterr())
+    for name in ("train", "eval"):
+        assert shown.count(f"{name}.csv, line 32, column 'n': NA is no number") == 1

@@ -69,7 +69,7 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
     def __init__(self, context: Any = None) -> None:
         super().__init__(context)
         self.warnings: dict[str, str] = {}
-        """What to tell the user that is no error: one text for each thing that it is about."""
+        """What to tell of a split that is no error: one text for each thing that it is about."""
 
     @abc.abstractmethod
     def blocks(self, source: Source) -> Blocks:
@@ -95,6 +95,7 @@ class ColumnsExecutor(BaseExampleGenExecutor, abc.ABC):
                 join_parts(self._take_parts(pool.map(write, shards)), split_dirs)
         for text in self.warnings.values():
             warn(text)
+        self.warnings = {}  # the next split has its own
 
     def _take_parts(self, written: "Iterator[tuple[Parts, dict[str, str]]]") -> Iterator[Parts]:
         for parts, warnings in written:
