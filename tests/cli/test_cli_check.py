@@ -227,6 +227,11 @@ def test_a_beam_runner_that_cannot_be_asked_is_told(check, source, line):
             "from tfx.components import CsvExampleGen\nCsvExampleGen(input_base='gs://b/data')",
             False,
         ),
+        (
+            "from tfx.components import CsvExampleGen\n"
+            "B = 'b'\nDATA = 'gs://{}/{}'.format(B, 'data')\nCsvExampleGen(input_base=DATA)",
+            False,
+        ),
         ("from tfx.components import CsvExampleGen\nif x:\n  CsvExampleGen('gs://b/data')", True),
         ("from tfx import v1\nv1.dsl.Pipeline('p', pipeline_root='gs://b/root')", True),
         (

@@ -92,6 +92,8 @@ class KnownTexts:
             return os.curdir  # wherever the program will be started
         if name in ("join", "Path", "PurePath") and arguments:
             return self._join(os.sep, arguments, depth)
+        if name == "format" and isinstance(function, ast.Attribute):
+            return self._fill(function.value, arguments, depth)
         if name == "joinpath" and isinstance(function, ast.Attribute):
             return self._join(os.sep, [function.value, *arguments], depth)
         if name == "dirname" and arguments:
@@ -100,6 +102,17 @@ class KnownTexts:
             owner = [function.value] if isinstance(function, ast.Attribute) else []
             return self._find((arguments or owner)[0], depth + 1) if arguments or owner else None
         return None
+
+    def _fill(self, template: ast.expr, arguments: list[ast.expr], depth: int) -> str | None:
+        """What `"{}/{}".format(ONE, TWO)` is; other fields than `{}` are not looked at."""
+        pieces = (self._find(template, depth + 1) or "").split("{}")
+        if len(pieces) != len(arguments) + 1 or any({"{", "}"} & set(one) for one in pieces):
+            return None
+        texts = [self._find(one, depth + 1) for one in arguments]
+        known = [text for text in texts if text is not None]
+        if len(known) < len(texts):
+            return None
+        return "".join(a + b for a, b in zip(pieces, [*known, ""], strict=True))
 
     def _find_folder(self, node: ast.expr, depth: int) -> str | None:
         found = self._find(node, depth + 1)
