@@ -3,6 +3,7 @@
 
 import json
 import os
+import queue
 import signal
 import time
 from pathlib import Path
@@ -10,8 +11,11 @@ from pathlib import Path
 import pytest
 from marked_worker_group import WorkerGroup
 
+from stoker.dsl import Pipeline, component
 from stoker.errors import StepFailed
-from stoker.task import Workers
+from stoker.launchers.processes import Processes
+from stoker.runner import LocalDagRunner
+from stoker.task import Member, Outcome, Workers
 
 pytestmark = [
     pytest.mark.slow,
@@ -194,3 +198,36 @@ def test_a_group_is_found_where_it_is_told_to_listen(group):
     (cluster,) = {path.read_text() for path in group.notes.iterdir()}
     found = [one for many in json.loads(cluster)["cluster"].values() for one in many]
     assert {address.partition(":")[0] for address in found} == {"127.0.0.9"}
+
+
+@component
+def print_before_the_end():
+    print("before the end", flush=True)
+
+
+class _ReadsLate(Processes):
+    """Reads nothing of a step until that has ended, as on a busy machine."""
+
+    def __init__(self):
+        super().__init__()
+        self.read = queue.SimpleQueue()
+
+    def launch(self, task, watcher):
+        (slot,) = self.reserve([Member(role="chief")], Workers())
+        slot.start(task, self, self.read.put)
+        while not isinstance(found := self.read.get(), Outcome):
+            watcher.output(found, error=False)
+        slot.kill()
+        return found
+
+    def event(self, record):
+        time.sleep(1)
+
+    def output(self, data, *, error):
+        self.read.put(data)
+
+
+def test_what_a_member_printed_is_read_before_its_outcome(tmp_path, capfd):
+    step = print_before_the_end()
+    LocalDagRunner(_ReadsLate()).run(Pipeline("late", str(tmp_path), components=[step]))
+    assert "before the end" in capfd.readouterr().out

@@ -299,8 +299,8 @@ class _Worker:
         self._server = server
         self._watcher = watcher
         self._outcome: Outcome | None = None
-        self.heard: Callable[[Outcome], None] = lambda _: None
-        """Called as soon as there is an outcome; a member of a worker group stays after that."""
+        self.heard: Callable[[Outcome], None] | None = None
+        """Called once there is an outcome; a member of a worker group stays after that."""
         self._secrets = secrets
         self._masks = {error: StreamMask(secrets) for error in (False, True)}
         self._unread: list[bytes] = []
@@ -341,6 +341,10 @@ class _Worker:
         """Read from all ends until the process has ended; say how it did."""
         while self._exit_read in self._read:
             self._read_ready(None)
+            if self._outcome and self.heard:
+                self._read_ready(0)  # what it printed before: some listen no longer than to this
+                self.heard(self._outcome)
+                self.heard = None
         # The process is gone; what it wrote last may still be on its way to us.
         while self._read_ready(0):
             pass
@@ -391,7 +395,6 @@ class _Worker:
         for message in map(json.loads, lines):
             if "outcome" in message:
                 self._outcome = Outcome.from_json(message["outcome"])
-                self.heard(self._outcome)
             else:
                 event = message["event"]
                 if "text" in event:
