@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Trainer whose module runs in another interpreter: that under this one's environment.
+"""A Trainer whose module runs in another interpreter: that of an environment with nothing in it.
 
 It has no Stoker and no TensorFlow, and what crosses the border is the same as with an old one.
 """
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import venv
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,6 @@ from stoker.runner import LocalDagRunner
 
 pytestmark = pytest.mark.slow
 
-OTHER = os.path.realpath(sys.executable)
-
 WRITES = """
 import json, os, sys
 
@@ -42,8 +41,15 @@ def write(fn_args, **said):
 """
 
 
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("other")
+    venv.create(folder, symlinks=True, with_pip=False)
+    return str(folder / "bin" / "python")
+
+
 @pytest.fixture
-def pipeline(tmp_path):
+def pipeline(tmp_path, other):
     """A pipeline around a module, given as text; `write` from the module beside it."""
     data = tmp_path / "data"
     for split in ("train", "eval"):
@@ -69,7 +75,7 @@ def pipeline(tmp_path):
             examples=examples.outputs["result"],
             train_args=TrainArgs(num_steps=7),
             eval_args=EvalArgs(num_steps=3),
-            **{"python": OTHER, **given},
+            **{"python": other, **given},
         )
         root = str(tmp_path / "root")
         return Pipeline("other", root, components=[*steps, trainer], enable_cache=True)
@@ -92,7 +98,7 @@ def is_running(pid):
     return state != "Z"
 
 
-def test_the_module_runs_there_and_is_told_everything(pipeline, tmp_path, capfd):
+def test_the_module_runs_there_and_is_told_everything(pipeline, other, tmp_path, capfd):
     run = LocalDagRunner().run(
         pipeline(
             """
@@ -110,7 +116,7 @@ def test_the_module_runs_there_and_is_told_everything(pipeline, tmp_path, capfd)
     )
     model_run = run.outputs["Trainer"]["model_run"][0].uri
     assert said_by(run) == {
-        "python": OTHER,
+        "python": other,
         "stoker": False,
         "steps": [7, 3],
         "files": [str(tmp_path / "data" / "Split-train" / "*")],
@@ -121,7 +127,7 @@ def test_the_module_runs_there_and_is_told_everything(pipeline, tmp_path, capfd)
     }
     shown = capfd.readouterr()
     assert "out\n" in shown.out
-    assert f"Trainer: {inspect_python(OTHER)}, at {OTHER}" in shown.err
+    assert f"Trainer: {inspect_python(other)}, at {other}" in shown.err
     with open(os.path.join(model_run, "log.txt")) as log:
         assert {"err", "out"} <= set(log.read().split())
 
@@ -165,7 +171,7 @@ def test_what_a_worker_there_leaves_running_ends_with_it(pipeline):
     assert not is_running(pid)
 
 
-def test_ctrl_c_ends_the_worker_there_too(pipeline, tmp_path):
+def test_ctrl_c_ends_the_worker_there_too(pipeline, other, tmp_path):
     text = f"""
         import os, time
         def run_fn(fn_args):
@@ -178,7 +184,7 @@ def test_ctrl_c_ends_the_worker_there_too(pipeline, tmp_path):
     program.write_text(
         "from stoker.cli import main\n"
         f"main(['train', {str(tmp_path / 'module.py')!r}, '--data', {str(tmp_path / 'data')!r}, "
-        f"'--steps', '1', '--python', {OTHER!r}, '--root', {built.pipeline_root!r}])\n"
+        f"'--steps', '1', '--python', {other!r}, '--root', {built.pipeline_root!r}])\n"
     )
     _fill(tmp_path / "data")
     running = subprocess.Popen([sys.executable, str(program)], stderr=subprocess.PIPE, text=True)
@@ -210,7 +216,7 @@ def _wait_for_pid(file, process):
 
 
 def test_the_files_it_loaded_and_its_versions_are_in_the_cache_key(
-    pipeline, tmp_path, capfd, monkeypatch
+    pipeline, other, tmp_path, capfd, monkeypatch
 ):
     text = """
         def run_fn(fn_args):
@@ -224,7 +230,7 @@ def test_the_files_it_loaded_and_its_versions_are_in_the_cache_key(
     assert "Trainer cached" in capfd.readouterr().err
     (tmp_path / "late.py").write_text("VALUE = 22\n")
     assert said_by(LocalDagRunner().run(built)) == {"found": 22}
-    newer = Interpreter(path=OTHER, version="3.99.0", tensorflow="")
+    newer = Interpreter(path=other, version="3.99.0", tensorflow="")
     for place in ("stoker.launchers.interpreters.venvs", "stoker.runner.cache"):
         monkeypatch.setattr(f"{place}.inspect_python", lambda _: newer)
     capfd.readouterr()
