@@ -10,7 +10,7 @@ from stoker.errors import MissingModule
 from stoker.stand_ins.missing_modules import has_module
 
 STATEMENTS = {
-    "import tfx.components.nothing_here": "tfx.components.nothing_here is not a module that Stoker",
+    "import tfx.components.nothing_here": "Stoker has no tfx.components.nothing_here.",
     "from tfx.orchestration.kubeflow.nothing import x": "kubeflow has kubeflow_dag_runner, proto",
     "import tfx.components.trainr": "Did you mean 'trainer'?",
     "from tensorflow_data_validation.utils.nothing import x": "Leave it out, or write what it does",

@@ -12,7 +12,7 @@ CALLS = {
         "stoker: program.py:2: No file matches 'no.csv'. Check the path and the pattern.\n"
     ),
     "import ml_metadata as mlmd\nimport ml_metadata.nothing": (
-        "stoker: program.py:2: ml_metadata.nothing is not a module that Stoker has. ml_metadata "
+        "stoker: program.py:2: Stoker has no ml_metadata.nothing. ml_metadata "
         "has errors, metadata_store, proto, version. Leave it out, or write what it does.\n"
     ),
 }

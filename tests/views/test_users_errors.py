@@ -63,6 +63,18 @@ REFUSED = {
         "tfx.proto.RunState",
         "tfx.v1.proto.RunState is not in this version of Stoker. See how runs ended",
     ),
+    "a name that our module has not": (
+        "from tfx.components import Nope",
+        "Stoker has no tfx.components.Nope. Leave it out, or write what it does.",
+    ),
+    "an attribute that our module has not": (
+        "tfx.nope",
+        "Stoker has no tfx.v1.nope. tfx.v1 has components, dsl,",
+    ),
+    "a name that a stand-in has not": (
+        "from ml_metadata.metadata_store import nope",
+        "Stoker has no ml_metadata.metadata_store.nope.",
+    ),
     "a package that is not here": (
         "import tensorflow_datasets",
         "tensorflow_datasets is not installed: pip install tensorflow-datasets.",

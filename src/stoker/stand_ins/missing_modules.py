@@ -41,7 +41,7 @@ def describe_missing_module(name: str, near: Sequence[str]) -> str:
     package = name.rpartition(".")[0]
     few = f" {package} has {', '.join(sorted(near))}." if 0 < len(near) <= _FEW else ""
     there_is = did_you_mean(name.rpartition(".")[2], near) or few
-    return f"{name} is not a module that Stoker has.{there_is} Leave it out, or write what it does."
+    return f"Stoker has no {name}.{there_is} Leave it out, or write what it does."
 
 
 class _Finder(MetaPathFinder):

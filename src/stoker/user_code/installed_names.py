@@ -33,6 +33,7 @@ _PUBLIC = {
 _TOLD = ("keras", "tensorflow", "tensorflow_transform", "tf_keras", "tfx_bsl")
 """The packages whose versions are not those that the user's code was written for."""
 _NOT_IMPORTED = re.compile(r"cannot import name '(\w+)'")
+_NO_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 
 
 @functools.cache
@@ -47,6 +48,11 @@ def is_found_in_compat(name: str) -> bool:
         and find_module(name) is None
         and _is_of_tensorflow_1(f"tensorflow.{part}.{last}".replace("..", "."))
     )
+
+
+def describe_missing_member(module: str, name: str) -> str:
+    """That a module of ours lacks a name, and what to do."""
+    return f"Stoker has no {module}.{name}. Leave it out, or write what it does."
 
 
 def describe_missing(name: str) -> str:
@@ -83,7 +89,7 @@ def missing_name_hint(error: BaseException, line: str = "") -> str:
 
     `line` is the user's that named it.
     """
-    module, name = _find_missing(error)
+    module, name = find_missing(error)
     if module.partition(".")[0] not in _TOLD or name.startswith("_"):
         return ""
     public = _complete(_make_public(f"{module}.{name}" if name else module), line)
@@ -107,10 +113,12 @@ def _complete(name: str, line: str) -> str:
     return name + (found[1] or f".{found[2]}")
 
 
-def _find_missing(error: BaseException) -> tuple[str, str]:
+def find_missing(error: BaseException) -> tuple[str, str]:
     """The module in which a name is missing, and the name, which is empty for the module itself."""
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         return error.obj.__name__, error.name or ""
+    if isinstance(error, AttributeError) and (said := _NO_ATTRIBUTE.fullmatch(str(error))):
+        return said[1], said[2]
     if isinstance(error, ModuleNotFoundError):
         return error.name or "", ""
     if isinstance(error, ImportError) and (found := _NOT_IMPORTED.match(str(error))):

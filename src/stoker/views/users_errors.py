@@ -5,6 +5,7 @@
 Python's own traceback to say.
 """
 
+import importlib
 import linecache
 import re
 import sys
@@ -15,6 +16,7 @@ from types import FrameType, TracebackType
 from stoker.any_python.failures import StokerError, is_all_wanted
 from stoker.any_python.lines import escape_controls
 from stoker.any_python.own_code import OUR_PLACES, is_users_file
+from stoker.errors import MissingModule
 from stoker.views.table import readable_path
 
 _SAYS_ALL = "stoker_says_all"
@@ -78,11 +80,27 @@ def _advise(error: BaseException, inner: Frames, line: str) -> str:
     is_direct = all(_is_on_the_way(_get_file(frame)) for frame, _ in inner)
     if not is_direct or isinstance(error, StokerError):
         return ""
-    if hint := missing_name_hint(error, line):
+    if hint := missing_name_hint(error, line) or _advise_without_member(error):
         return hint
     if isinstance(error, ModuleNotFoundError) and error.name and not inner:
         return advise_package(error.name.partition(".")[0])
     return ""
+
+
+def _advise_without_member(error: BaseException) -> str:
+    """What to do about a name that a module of ours does not have."""
+    from stoker.user_code.installed_names import describe_missing_member, find_missing
+
+    module, name = find_missing(error)
+    owner = sys.modules.get(module)
+    if not name or not (getattr(owner, "__file__", None) or "").startswith(OUR_PLACES):
+        return ""
+    if hasattr(owner, "__path__"):
+        try:
+            importlib.import_module(f"{module}.{name}")  # our packages tell of what they have not
+        except MissingModule as missing:
+            return str(missing)
+    return describe_missing_member(module, name)
 
 
 def _is_on_the_way(path: str) -> bool:

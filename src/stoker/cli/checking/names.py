@@ -21,7 +21,12 @@ from stoker.errors import MissingPart
 from stoker.patches.tensorflow_transform_older import RENAMED
 from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
-from stoker.user_code.installed_names import describe_missing, is_found_in_compat, read_names
+from stoker.user_code.installed_names import (
+    describe_missing,
+    describe_missing_member,
+    is_found_in_compat,
+    read_names,
+)
 
 _IMPORTED = ("tfx", "tensorflow_model_analysis", "tensorflow_data_validation", "ml_metadata")
 _READ = ("tensorflow", "tensorflow_transform", "tfx_bsl")
@@ -199,9 +204,7 @@ def _find_member(owner: ModuleType | ReadModule, name: str) -> Any:
     except AttributeError:
         if hasattr(owner, "__path__"):
             return _import(f"{owner.__name__}.{name}")
-        raise Missing(
-            f"{owner.__name__} has no {name} in Stoker. Leave it out, or write what it does."
-        ) from None
+        raise Missing(describe_missing_member(owner.__name__, name)) from None
 
 
 def _find_read_member(module: str, name: str) -> ReadModule | None:
