@@ -25,6 +25,7 @@ from stoker.training.batch_values import BatchValues, Sums
 from stoker.training.executions import Executions
 from stoker.training.fit_data import describe_batch, is_endless, save_rows, take_rows
 from stoker.training.gpu import idle_gpu
+from stoker.training.input_end import end_aside
 from stoker.training.input_wait import InputWait
 from stoker.training.one_by_one import EvaluateExecutions, make_executions
 from stoker.training.resume.resumable_fit import (
@@ -399,6 +400,7 @@ class _FitProgress:
         def first_call(*args: Any) -> Any:
             self._stop_looking()
             self._wait = InputWait(args[-1])
+            end_aside(args[-1])
             return original(*args)
 
         if original is not None:
