@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.data.ops import iterator_ops
+from tensorflow.python.eager import context, execute
 from tensorflow.python.ops.ragged import row_partition
 
 
@@ -46,8 +47,19 @@ class BatchDataset(tf.data.Dataset):  # type: ignore[misc]
         signature = [tf.data.IteratorSpec(self.element_spec)]
         function = tf.function(read, input_signature=signature, autograph=False)
         concrete = function.get_concrete_function()
-        # Without the checks of arguments that the function itself would make at every call.
-        return lambda resource: concrete._inference_function.call_flat(resource)
+        options = context.context().function_call_options
+        # In the thread that asks: ops this small take less time than to find them another one.
+        executor = ("executor_type", "SINGLE_THREADED_EXECUTOR")
+        attributes = (*executor, "config_proto", options.config_proto_serialized)
+        num_outputs = len(concrete.outputs)
+
+        def call(resource: tf.Tensor) -> list[Any]:
+            # Without the checks of arguments that the function itself would make at every call;
+            # it is named here, or it would be gone.
+            name, here = concrete.name, context.context()
+            return list(execute.execute(name, num_outputs, [resource], attributes, here))
+
+        return call
 
 
 class _BatchIterator(iterator_ops.OwnedIterator):  # type: ignore[misc]
