@@ -21,7 +21,11 @@ from sqlalchemy.exc import IntegrityError
 from stoker.dsl.proto import metadata_store_pb2 as pb
 from stoker.errors import StoreError
 from stoker.metadata import schema as db
-from stoker.metadata.config import as_store_config, sqlite_metadata_connection_config
+from stoker.metadata.config import (
+    as_store_config,
+    names_no_place,
+    sqlite_metadata_connection_config,
+)
 from stoker.metadata.database import Database
 from stoker.metadata.write import add_links
 from stoker.stand_ins.mlmd import rows
@@ -104,7 +108,7 @@ class MetadataStore:
 
     def _find(self, config: Any) -> Any:
         kind = config.WhichOneof("config") if hasattr(config, "sqlite") else ""
-        if kind == "fake_database":
+        if kind and names_no_place(config):
             folder = tempfile.mkdtemp()
             self._end.callback(shutil.rmtree, folder, ignore_errors=True)
             return sqlite_metadata_connection_config(os.path.join(folder, "metadata.db"))
