@@ -179,6 +179,12 @@ def as_store_config(config: Any) -> StoreConfig:
                 return _read_mysql(message.mysql)
             case "postgresql":
                 return _read_postgresql(message.postgresql)
+    if isinstance(config, Message) and config.DESCRIPTOR.name == "MetadataStoreClientConfig":
+        server: Any = config
+        raise ValueError(
+            f"Metadata servers like {server.host}:{server.port} are not supported: give a "
+            "ConnectionConfig of the database that the server uses, for example of mysql."
+        )
     raise ValueError(f"A metadata store is {_FORMS}, got {_kind_of(config)}.")
 
 
@@ -209,4 +215,4 @@ def _kind_of(config: Any) -> str:
     """The kind of a store; what is in a message may be a password."""
     if isinstance(config, Message) and "config" in config.DESCRIPTOR.oneofs_by_name:
         return f"a ConnectionConfig of {config.WhichOneof('config') or 'nothing'}"
-    return repr(config)
+    return f"a {config.DESCRIPTOR.name}" if isinstance(config, Message) else repr(config)
