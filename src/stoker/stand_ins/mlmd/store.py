@@ -8,7 +8,6 @@ import contextlib
 import enum
 import functools
 import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +22,7 @@ from stoker.errors import StoreError
 from stoker.metadata import schema as db
 from stoker.metadata.config import (
     as_store_config,
-    names_no_place,
+    is_in_memory,
     sqlite_metadata_connection_config,
 )
 from stoker.metadata.database import Database
@@ -108,9 +107,8 @@ class MetadataStore:
 
     def _find(self, config: Any) -> Any:
         kind = config.WhichOneof("config") if hasattr(config, "sqlite") else ""
-        if kind and names_no_place(config):
-            folder = tempfile.mkdtemp()
-            self._end.callback(shutil.rmtree, folder, ignore_errors=True)
+        if is_in_memory(config):
+            folder = self._end.enter_context(tempfile.TemporaryDirectory())
             return sqlite_metadata_connection_config(os.path.join(folder, "metadata.db"))
         found = as_store_config(config)
         if kind == "sqlite":
