@@ -67,6 +67,9 @@ def test_a_store_in_memory_lasts_as_long_as_its_block(kind):
     getattr(config, kind).SetInParent()
     handle = Metadata(config)
     with handle as metadata:
+        metadata.store.put_context_type(
+            metadata_store_pb2.ContextType(name="experiment", properties={"note": 3})
+        )
         made = context_lib.register_context_if_not_exists(metadata, "experiment", "first")
         again = context_lib.register_context_if_not_exists(metadata, "experiment", "first")
         assert (made.id, made.name, made.type) == (again.id, "first", "experiment")

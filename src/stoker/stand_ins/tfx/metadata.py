@@ -132,7 +132,9 @@ def register_context_if_not_exists(
     from ml_metadata.proto import metadata_store_pb2
 
     store = metadata_handle.store
-    type_id = store.put_context_type(metadata_store_pb2.ContextType(name=context_type_name))
+    type_id = store.put_context_type(
+        metadata_store_pb2.ContextType(name=context_type_name), can_omit_fields=True
+    )
     # Who put it there a moment ago was another process, or this one before.
     with contextlib.suppress(errors.AlreadyExistsError):
         store.put_contexts([metadata_store_pb2.Context(type_id=type_id, name=context_name)])
