@@ -4,13 +4,13 @@
     python scripts/list_messages.py            file:line  kind  sentence
     python scripts/list_messages.py runner/    only of files whose path has this in it
 
-What is put together in several places is listed in pieces; `{…}` stands for what is filled in.
-`list_refusals` has errors whole, as far as one statement has them: tests/test_user_messages.py.
+What is put together in several places is listed in pieces; scripts/list_refusals.py has errors
+whole.
 """
 
 import argparse
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -64,36 +64,6 @@ def list_messages(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     for _, message in sorted(found.items()):
         if " " in message[2].strip():
             yield message
-
-
-def list_refusals(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
-    """The line, the class and the whole text of each error; of two endings the longer one."""
-    constants: dict[str, str] = {}
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                constants[name] = _join(value, constants)
-    for node in ast.walk(tree):
-        match node:
-            case ast.Raise(exc=ast.Call(func=function, args=[first, *_])):
-                if " " in (text := _join(first, constants)).strip():
-                    yield node.lineno, _name(function), text
-
-
-def _join(node: ast.expr, constants: Mapping[str, str]) -> str:
-    """A text as it will be read, with `{…}` for what only a run knows."""
-    match node:
-        case ast.Constant(value=str() as text):
-            return text
-        case ast.JoinedStr(values=parts):
-            return "".join(_join(part, constants) for part in parts)
-        case ast.FormattedValue(value=ast.Name(id=name)) | ast.Name(id=name):
-            return constants.get(name, "{…}")
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _join(left, constants) + _join(right, constants)
-        case ast.IfExp(body=one, orelse=other) | ast.BoolOp(values=[one, other]):
-            return max(_join(one, constants), _join(other, constants), key=len)
-    return "{…}"
 
 
 def _name(function: ast.expr) -> str:

@@ -129,6 +129,18 @@ def test_what_is_not_here_is_refused_with_its_line_and_the_way_around(check, sou
     assert "\n" not in finding["message"]
 
 
+@pytest.mark.parametrize("step", ["QueryBasedExampleGen", "StatisticsGen", "Trainer"])
+def test_an_argument_that_a_step_has_not_is_told_as_the_run_tells_it(check, step):
+    source = (
+        f"from tfx.components.example_gen.component import *\nfrom tfx.components import *\n{step}"
+    )
+    with pytest.raises(TypeError) as raised:
+        exec(f"{source}(instance_nam='x')", {})
+    record = check(pipeline=f"{source}(instance_nam='x')")
+    assert lines(record, "refused") == [f"refused 3: {raised.value}"]
+    assert "Did you mean 'instance_name'? It takes " in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("source", "advice"),
     [

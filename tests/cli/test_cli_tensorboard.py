@@ -70,7 +70,7 @@ def test_curves_are_named_for_their_step_and_the_beginning_of_their_run(here):
 def test_where_no_training_was_it_says_what_is_missing(stoker, run):
     result = stoker("tensorboard")
     assert result.code == 1
-    assert "No training has left metrics there." in result.err
+    assert "No training of the newest 5 runs has left metrics." in result.err
 
 
 def test_an_unknown_name_is_told_the_nearest(stoker, run):

@@ -88,7 +88,7 @@ def test_a_table_takes_the_arguments_of_a_constructor_by_name(examples):
         ({}, "needs an input channel for 'examples'"),
         ({"examples": "data/"}, "'examples' takes a channel"),
         ({"examples": Channel(Model)}, "'examples' takes Examples"),
-        ({"exampels": 1}, "no argument 'exampels'; it has args, examples.*mean 'examples'"),
+        ({"exampels": 1}, r"no argument 'exampels'\. Did you mean 'examples'\? It takes args"),
         ({"rate": "fast"}, "'rate' takes float, got 'fast'"),
         ({"run_fn": len}, "'run_fn' takes a function's name.*'package.module.run_fn'.*module_file"),
         ({"args": EvalArgs()}, "takes TrainArgs, got EvalArgs"),

@@ -263,7 +263,7 @@ def test_a_process_that_is_to_run_every_step_refuses(pipeline):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"keras": 2}, "Trainer takes keras or python, not both"),
+        ({"keras": 2}, "Trainer takes keras= or python=, not both"),
         ({"custom_executor_spec": ExecutorClassSpec("mine:Executor")}, "cannot run the executor"),
     ],
 )

@@ -433,6 +433,10 @@ def open_stores(folder: str) -> dict[str, Any]:
     memory = metadata_store.MetadataStore(fake)
     memory.put_artifact_type(pb.ArtifactType(name="Here"))
     other = mlmd.MetadataStore(fake)
+    no_file = pb.ConnectionConfig()
+    no_file.sqlite.SetInParent()
+    unnamed = mlmd.MetadataStore(no_file)
+    unnamed.put_artifact_type(pb.ArtifactType(name="Here"))
     file = pb.ConnectionConfig()
     file.sqlite.filename_uri = os.path.join(folder, "other.db")
     file.sqlite.connection_mode = pb.SqliteMetadataSourceConfig.READWRITE_OPENCREATE
@@ -445,6 +449,8 @@ def open_stores(folder: str) -> dict[str, Any]:
     return {
         "in memory": ids(memory.get_artifact_types()),
         "another memory": ids(other.get_artifact_types()),
+        "sqlite without a file": ids(unnamed.get_artifact_types()),
+        "another without a file": ids(mlmd.MetadataStore(no_file).get_artifact_types()),
         "read only": [one.name for one in reader.get_context_types()],
         "write read only": error_of(reader.put_context_type, pb.ContextType(name="Nowhere")),
         "nothing said": error_of(mlmd.MetadataStore, pb.ConnectionConfig()),

@@ -123,3 +123,19 @@ def test_tfxs_pipelines_get_ml_metadatas_own_message(tmp_path: Path) -> None:
     assert MetadataStore(config).get_artifacts() == []
     expected = sqlite_metadata_connection_config(tmp_path / "metadata.db")
     assert Pipeline("p", str(tmp_path), config).store_config(str(tmp_path)) == expected
+
+
+def test_a_metadata_server_is_refused_in_one_line_with_what_to_give_instead() -> None:
+    from ml_metadata import MetadataStore
+    from ml_metadata.proto import metadata_store_pb2
+
+    server = metadata_store_pb2.MetadataStoreClientConfig(host="mlmd.example", port=8080)
+    server.ssl_config.client_key = "secret"
+    with pytest.raises(RuntimeError) as raised:
+        MetadataStore(server)
+    assert str(raised.value) == (
+        "Metadata servers like mlmd.example:8080 are not supported: give a ConnectionConfig of the "
+        "database that the server uses, for example of mysql."
+    )
+    with pytest.raises(RuntimeError, match=r"^A metadata store is .*a MetadataStoreServerConfig.$"):
+        MetadataStore(metadata_store_pb2.MetadataStoreServerConfig())

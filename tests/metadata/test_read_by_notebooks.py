@@ -8,8 +8,9 @@ from small_pipeline import TRAINER, make_examples, train
 from tfx import types
 from tfx.orchestration.experimental.interactive import standard_visualizations, visualizations
 from tfx.orchestration.metadata import Metadata
-from tfx.orchestration.portable.mlmd import execution_lib
+from tfx.orchestration.portable.mlmd import artifact_lib, context_lib, execution_lib
 
+from stoker.artifacts import State
 from stoker.metadata import sqlite_metadata_connection_config
 from stoker.metadata.config import as_store_config
 from stoker.metadata.store import Store
@@ -41,6 +42,44 @@ def test_the_outputs_of_a_steps_latest_run_are_found(config):
     [model] = outputs["model"]
     assert (model.type_name, model.uri) == ("Model", "/pipeline/Trainer/model/2")
     assert [one.type_name for one in inputs["examples"]] == ["Examples"]
+
+
+def test_artifacts_are_read_and_changed_by_their_ids(config):
+    with Metadata(config) as metadata:
+        [found] = metadata.store.get_artifacts_by_type("Model")
+        [model] = artifact_lib.get_artifacts_by_ids(metadata, [found.id])
+        assert (model.type, model.uri) == (types.standard_artifacts.Model, found.uri)
+        model.set_string_custom_property("checked_by", "ana")
+        artifact_lib.update_artifacts(metadata, {"model": [model]}, State.MARKED_FOR_DELETION)
+        [again] = artifact_lib.get_artifacts_by_ids(metadata, [found.id])
+        assert again.get_string_custom_property("checked_by") == "ana"
+        assert again.get_float_custom_property("accuracy") == 0.97
+        assert again.state == State.MARKED_FOR_DELETION
+        with pytest.raises(ValueError, match="The store has no artifact 999"):
+            artifact_lib.get_artifacts_by_ids(metadata, [found.id, 999])
+        with pytest.raises(ValueError, match="is not in the store"):
+            artifact_lib.update_artifacts(metadata, {"model": [types.standard_artifacts.Model()]})
+
+
+@pytest.mark.parametrize("kind", ["fake_database", "sqlite"])
+def test_a_store_in_memory_lasts_as_long_as_its_block(kind):
+    config = metadata_store_pb2.ConnectionConfig()
+    getattr(config, kind).SetInParent()
+    handle = Metadata(config)
+    with handle as metadata:
+        metadata.store.put_context_type(
+            metadata_store_pb2.ContextType(name="experiment", properties={"note": 3})
+        )
+        made = context_lib.register_context_if_not_exists(metadata, "experiment", "first")
+        again = context_lib.register_context_if_not_exists(metadata, "experiment", "first")
+        assert (made.id, made.name, made.type) == (again.id, "first", "experiment")
+        type_id = metadata.store.put_artifact_type(metadata_store_pb2.ArtifactType(name="Model"))
+        [model] = metadata.store.put_artifacts(
+            [metadata_store_pb2.Artifact(type_id=type_id, uri="/model")]
+        )
+        assert artifact_lib.get_artifacts_by_ids(metadata, [model])[0].uri == "/model"
+    with handle as metadata:
+        assert metadata.store.get_contexts() == []
 
 
 def test_the_store_is_open_in_its_block_alone(config):

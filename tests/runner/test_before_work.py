@@ -209,7 +209,7 @@ def test_cells_without_commas_between_them(tmp_path, mark):
     (tmp_path / "rows.csv").write_text(f"age{mark}city\n1{mark}a\n")
     (doubt,) = check(CsvExampleGen(str(tmp_path)))
     assert doubt.startswith("CsvExampleGen: warning: ")
-    assert doubt.endswith(f"rows.csv has one column: {mark!r} is between its cells, not a comma.")
+    assert doubt.endswith(f"rows.csv has one column: write commas between its cells, not {mark!r}.")
 
 
 def test_what_a_step_of_the_users_own_may_make_is_awaited(tmp_path):

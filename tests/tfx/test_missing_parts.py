@@ -13,6 +13,8 @@ NAMES = {
     "tfx.v1.proto.ExampleDiffConfig": "previous_statistics",
     "tfx.orchestration.data_types.ExecutionInfo": "executor",
     "tfx.proto.orchestration.pipeline_pb2.Pipeline": "components",
+    "tfx.proto.orchestration.platform_config_pb2.DockerPlatformConfig": "its image",
+    "tfx.orchestration.portable.mlmd.context_lib.prepare_contexts": "components",
 }
 
 

@@ -100,10 +100,11 @@ def _make_feature_spec(schema: Any) -> dict[str, Any]:
     """Dense tensors of features with a shape that are always there, sparse ones of the others."""
     import tensorflow as tf
 
-    if schema.sparse_feature or schema.tensor_representation_group:
+    special = [one.name for one in schema.sparse_feature] + list(schema.tensor_representation_group)
+    if special:
         raise ValueError(
-            "The schema has sparse features or tensor representations, which only "
-            "tensorflow-transform can read here. Install it in that interpreter."
+            f"The schema has sparse features or tensor representations ({', '.join(special)}), "
+            "which only tensorflow-transform can read here. Install it in that interpreter."
         )
     dtypes = {1: tf.string, 2: tf.int64, 3: tf.float32}  # FeatureType of the schema
     spec = {}

@@ -36,3 +36,10 @@ def did_you_mean(name: str, known: Iterable[str], closeness: float = 0.6) -> str
     """A hint at the known name that is nearest, if one is near."""
     near = difflib.get_close_matches(name, list(known), 1, closeness)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def describe_unknown_argument(called: str, name: str, known: Iterable[str]) -> str:
+    """That what is called has no argument of a name, and those that it takes."""
+    known = list(known)
+    hint = did_you_mean(name, known)
+    return f"{called} has no argument {name!r}.{hint} It takes {', '.join(known)}."

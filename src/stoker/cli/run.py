@@ -200,8 +200,8 @@ def _run(path: str, shown: str) -> int:
         own = _from_file_on(error.__traceback__, path)
         print_line("".join(traceback.format_exception(type(error), error, own)), error=True)
         hint = missing_package_hint(error) or missing_name_hint(error)
-        said = f"{shown} failed: {type(error).__name__}: {error}"
-        raise ValueError(f"{said}. {hint}" if hint else said) from error
+        failed = f"{shown} failed: {type(error).__name__}: {error}"
+        raise ValueError(f"{failed}. {hint}" if hint else failed) from error
     return 0
 
 

@@ -44,7 +44,8 @@ def tensorboard(store: Store, names: Sequence[str], number: int, port: int) -> i
     found = dict(_find_trainings(store, names, number))
     if not found:
         raise StokerError(
-            "No training has left metrics there. Run a pipeline with a Trainer, which writes them."
+            f"No training of {', '.join(names) or f'the newest {number} runs'} has left metrics. "
+            "Run a pipeline with a Trainer, which writes them."
         )
     with tempfile.TemporaryDirectory(prefix="stoker-tensorboard-") as folder:
         for name, uri in found.items():

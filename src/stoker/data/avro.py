@@ -92,4 +92,4 @@ def _read_batches(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 def _damage(path: str, error: Exception) -> BadData:
     reason = " ".join(str(error).split()).rstrip(". ") or type(error).__name__
-    return BadData(f"{path} cannot be read as Avro: {reason}.")
+    return BadData(f"{path} cannot be read as Avro: {reason}. Write it again, or leave it out.")

@@ -260,7 +260,8 @@ def _canonicalize(batch: pa.RecordBatch) -> pa.RecordBatch:
     names = sorted(batch.schema.names)
     if batch.num_rows and not names:
         raise BadData(
-            "There are examples without any feature, and so without columns. Leave them out."
+            f"There are examples without any feature, {batch.num_rows} in a row, and so without "
+            "columns. Leave them out."
         )
     columns = [batch.column(name) for name in names]
     cast = [column.cast(_canonical_type(column.type)) for column in columns]

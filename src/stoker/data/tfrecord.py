@@ -195,4 +195,7 @@ def header_of(length: int) -> bytes:
 
 
 def _damage(path: str, offset: int, what: str) -> BadData:
-    return BadData(f"{path} is damaged at byte {offset} (uncompressed): {what}.")
+    return BadData(
+        f"{path} is damaged at byte {offset} (uncompressed): {what}. Write it again, or leave it "
+        "out."
+    )

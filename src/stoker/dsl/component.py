@@ -27,7 +27,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from stoker.any_python.layout import check_file_name
-from stoker.any_python.lines import did_you_mean
+from stoker.any_python.lines import describe_unknown_argument, did_you_mean
 from stoker.artifacts import Artifact, ArtifactMap
 from stoker.dsl.channel import Channel
 from stoker.dsl.conditions import conditions_here
@@ -145,10 +145,7 @@ class ComponentSpec:
         self.declaring_folder = find_declaring_folder()
         known = {*self.PARAMETERS, *self.INPUTS, *self.OUTPUTS}
         if unknown := sorted(set(given) - known):
-            raise TypeError(
-                f"{self._name} has no argument {unknown[0]!r}; it has {', '.join(sorted(known))}."
-                f"{did_you_mean(unknown[0], known)}"
-            )
+            raise TypeError(describe_unknown_argument(self._name, unknown[0], sorted(known)))
         for key, declared in self.INPUTS.items():
             if (channel := given.get(key)) is not None:
                 self.inputs[key] = self._check_channel(key, channel, declared)

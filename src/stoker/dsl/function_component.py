@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from stoker.any_python.lines import did_you_mean
+from stoker.any_python.lines import describe_unknown_argument
 from stoker.artifacts import (
     Artifact,
     Boolean,
@@ -407,9 +407,6 @@ def component(
     """Make a component of a function; its annotations say what it reads and writes."""
     known = ("component_annotation", "use_beam")
     if unknown := sorted(set(options) - set(known)):
-        raise TypeError(
-            f"@component has no argument {unknown[0]!r}; it has {' and '.join(known)}."
-            f"{did_you_mean(unknown[0], known)}"
-        )
+        raise TypeError(describe_unknown_argument("@component", unknown[0], known))
     make = functools.partial(FunctionComponent, use_beam=options.get("use_beam", False))
     return make(function) if function else make

@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from stoker.any_python.lines import did_you_mean
+from stoker.any_python.lines import describe_unknown_argument
 from stoker.dsl.channel import Channel
 from stoker.dsl.component import BaseComponent, Node
 from stoker.dsl.executor import ExecutorClassSpec
@@ -91,10 +91,7 @@ def _refuse_unknown(
         return
     if unknown := [name for name in given if name not in parameters]:
         known = [name for name in parameters if name != "self"]
-        raise TypeError(
-            f"{step} has no argument {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
-            f"It takes {', '.join(known)}."
-        )
+        raise TypeError(describe_unknown_argument(step, unknown[0], known))
 
 
 def _refuse_misfit(

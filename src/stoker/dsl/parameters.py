@@ -103,8 +103,8 @@ def names_in(value: Any) -> set[str]:
         return _find_names(value)
     except RecursionError:
         raise ValueError(
-            "A parameter holds itself, or is nested so deep that no file could say it. "
-            "Give it as a flat dict or list."
+            f"A parameter, a {type(value).__name__}, holds itself, or is nested so deep that no "
+            "file could say it. Give it as a flat dict or list."
         ) from None
 
 

@@ -157,28 +157,42 @@ def as_place(text: str) -> StoreConfig:
     return StoreConfig(text) if "://" in text else sqlite_metadata_connection_config(text)
 
 
+def is_in_memory(config: Any) -> bool:
+    """Whether a ConnectionConfig asks for a store in memory alone."""
+    if not _is_connection_config(config):
+        return False
+    kind = config.WhichOneof("config")
+    return kind == "fake_database" or (kind == "sqlite" and not config.sqlite.filename_uri)
+
+
 def names_no_place(config: Any) -> bool:
     """Whether a ConnectionConfig is empty, or asks for a store in memory alone."""
-    if not (isinstance(config, Message) and "sqlite" in config.DESCRIPTOR.fields_by_name):
-        return False
-    message: Any = config
-    kind = message.WhichOneof("config")
-    return kind in (None, "fake_database") or (kind == "sqlite" and not message.sqlite.filename_uri)
+    is_empty = _is_connection_config(config) and config.WhichOneof("config") is None
+    return is_empty or is_in_memory(config)
+
+
+def _is_connection_config(config: Any) -> bool:
+    return isinstance(config, Message) and "sqlite" in config.DESCRIPTOR.fields_by_name
 
 
 def as_store_config(config: Any) -> StoreConfig:
     """A StoreConfig as it is; or what a ConnectionConfig, ML Metadata's or Stoker's, says."""
     if isinstance(config, StoreConfig):
         return config
-    if isinstance(config, Message) and "sqlite" in config.DESCRIPTOR.fields_by_name:
-        message: Any = config
-        match message.WhichOneof("config"):
-            case "sqlite" if message.sqlite.filename_uri:
-                return sqlite_metadata_connection_config(message.sqlite.filename_uri)
+    if _is_connection_config(config):
+        match config.WhichOneof("config"):
+            case "sqlite" if config.sqlite.filename_uri:
+                return sqlite_metadata_connection_config(config.sqlite.filename_uri)
             case "mysql":
-                return _read_mysql(message.mysql)
+                return _read_mysql(config.mysql)
             case "postgresql":
-                return _read_postgresql(message.postgresql)
+                return _read_postgresql(config.postgresql)
+    if isinstance(config, Message) and config.DESCRIPTOR.name == "MetadataStoreClientConfig":
+        server: Any = config
+        raise ValueError(
+            f"Metadata servers like {server.host}:{server.port} are not supported: give a "
+            "ConnectionConfig of the database that the server uses, for example of mysql."
+        )
     raise ValueError(f"A metadata store is {_FORMS}, got {_kind_of(config)}.")
 
 
@@ -209,4 +223,4 @@ def _kind_of(config: Any) -> str:
     """The kind of a store; what is in a message may be a password."""
     if isinstance(config, Message) and "config" in config.DESCRIPTOR.oneofs_by_name:
         return f"a ConnectionConfig of {config.WhichOneof('config') or 'nothing'}"
-    return repr(config)
+    return f"a {config.DESCRIPTOR.name}" if isinstance(config, Message) else repr(config)

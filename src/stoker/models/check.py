@@ -306,9 +306,9 @@ class _SignatureCheck:
         if not self.decides:
             return Remark(text=f"{self.name} {what.rstrip('.')}.", is_open=True)
         folder = self.model.inputs.folder
-        lines = [f"The signature {self.name!r} of the model in {folder} {what}"]
-        if example is not None:
-            shown = show_features(example, self.model.signature.feature_names)
-            lines.append(f"The example: {shown}")
-        lines.append(f"Fix the signature, or {_WAY_OUT}")
-        raise ModelRejected("\n".join(lines))
+        names = self.model.signature.feature_names
+        shown = "" if example is None else f"The example: {show_features(example, names)}. "
+        raise ModelRejected(
+            f"The signature {self.name!r} of the model in {folder} {what}\n"
+            f"{shown}Fix the signature, or {_WAY_OUT}"
+        )

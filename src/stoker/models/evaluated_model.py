@@ -98,7 +98,9 @@ class KerasCall:
         try:
             found = self._loaded(tf.nest.pack_sequence_as(self._inputs, tensors), *self._arguments)
         except CALL_ERRORS as error:
-            raise ModelRejected(f"{self} fails: {first_line(error)}") from error
+            raise ModelRejected(
+                f"{self} fails: {first_line(error)} Correct the model, or name another signature."
+            ) from error
         outputs = found if isinstance(found, dict) else {"output": found}
         arrays = {name: tensor.numpy() for name, tensor in outputs.items()}
         check_rows(arrays, len(records), str(self))

@@ -85,7 +85,10 @@ class ServingModel:
         try:
             return self.call(inputs)
         except CALL_ERRORS as error:
-            raise ModelRejected(f"{self.inputs} fails: {first_line(error)}") from error
+            raise ModelRejected(
+                f"{self.inputs} fails: {first_line(error)} Correct the model, or name another "
+                "signature."
+            ) from error
 
     def call(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
         """The outputs that are dense; what TensorFlow raises is one of CALL_ERRORS."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from stoker.any_python.lines import did_you_mean
 from stoker.errors import MissingModule
@@ -42,6 +43,17 @@ def describe_missing_module(name: str, near: Sequence[str]) -> str:
     few = f" {package} has {', '.join(sorted(near))}." if 0 < len(near) <= _FEW else ""
     there_is = did_you_mean(name.rpartition(".")[2], near) or few
     return f"Stoker has no {name}.{there_is} Leave it out, or write what it does."
+
+
+def find_submodules(package: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package: its modules, imported when they are asked for."""
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if not name.startswith("__") and has_module(f"{package}.{name}"):
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return __getattr__
 
 
 class _Finder(MetaPathFinder):

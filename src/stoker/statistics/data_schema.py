@@ -39,8 +39,8 @@ def infer_schema(
     """
     if not statistics.datasets:
         raise ValueError(
-            "There is no dataset in these statistics to infer a schema from."
-            " Compute them of some examples."
+            "These statistics have no dataset to infer a schema from: `datasets` is empty. Compute "
+            "them of some examples."
         )
     schema = schema_pb2.Schema()
     for name, seen in _collect_seen(statistics).items():

@@ -53,7 +53,10 @@ def trace(
     """
     specs = tensor_adapter(schema).OriginalTypeSpecs()
     if not specs:
-        raise ValueError("The schema has no feature. Give Transform the schema of the examples.")
+        raise ValueError(
+            "The schema has no feature: `feature` is empty. Give Transform the schema of the "
+            "examples."
+        )
     compat_v1 = tf2_utils.use_tf_compat_v1(force_tf_compat_v1)
     checked = _check_returned(preprocessing_fn, specs)
     os.makedirs(tmp_dir, exist_ok=True)

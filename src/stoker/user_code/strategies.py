@@ -86,10 +86,8 @@ def _explain_refusal(
 def _ask_for_strategy(words: set[str], workers: Workers) -> str:
     found = next(iter(sorted(words & _ONE_PROCESS)), "no strategy")
     return (
-        f"it names {found}, and would train {workers.count} separate models. Create "
-        "tf.distribute.MultiWorkerMirroredStrategy(), and build and compile the model in its "
-        "scope(); or ParameterServerStrategy with Keras 2. Code that reads TF_CONFIG itself is "
-        "taken too. For the devices of one process, leave workers out."
+        f"it names {found}, and would train {workers.count} separate models. Build and compile the "
+        "model in the scope() of tf.distribute.MultiWorkerMirroredStrategy(), or leave workers out."
     )
 
 

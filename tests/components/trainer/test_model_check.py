@@ -173,11 +173,11 @@ def test_a_signature_that_raises_is_named_with_the_example_and_the_reason(check,
     with pytest.raises(ModelRejected) as raised:
         check()
 
-    first, second, third = str(raised.value).splitlines()
+    first, second = str(raised.value).splitlines()
     assert first.startswith("The signature 'serving_default' of the model in ")
     assert first.endswith("fails on an eval example: indices[0,0] = 3 is not in [0, 3).")
-    assert second == "The example: x=[3.0]"
-    assert "Trainer(check=False)" in third
+    assert second.startswith("The example: x=[3.0]. Fix the signature, or publish")
+    assert second.endswith("Trainer(check=False).")
 
 
 @pytest.mark.tf

@@ -52,6 +52,7 @@ def test_every_name_of_the_table_is_there(name):
     [
         *("utils.slicing_util.get_feature_value_slicer", "utils.display_util.get_schema_dataframe"),
         *("utils.schema_util.get_feature", "utils.stats_util.load_statistics"),
+        *("utils.schema_util.schema_pb2.IntDomain", "utils.stats_util.statistics_pb2.Histogram"),
         *("utils.io_util.read_file_to_string", "utils.anomalies_util.load_anomalies_binary"),
         *("coders.csv_decoder.DecodeCSV", "api.validation_api.validate_instance"),
         *("api.stats_api.GenerateStatistics", "statistics.stats_options.StatsOptions"),
@@ -358,6 +359,62 @@ def test_transforms_count_on_beam(trips, tmp_path):
         )
     (dataset,) = tfdv.load_statistics(path).datasets
     assert (dataset.num_examples, dataset.features[0].num_stats.mean) == (6, 1.5)
+
+
+def test_dictionaries_of_arrays_are_counted_on_beam(tmp_path):
+    import apache_beam as beam
+    import numpy as np
+
+    path = str(tmp_path / "stats.tfrecord")
+    examples = [
+        {"n": np.array([1, 2]), "word": np.array([b"a"], dtype=object), "never": None},
+        {"n": np.array([3]), "word": None},
+        {"n": np.array([4]), "more": np.array([0.5], dtype=np.float32)},
+    ]
+    with beam.Pipeline(runner="DirectRunner") as pipeline:
+        _ = (
+            pipeline
+            | beam.Create(examples)
+            | tfdv.utils.batch_util.BatchExamplesToArrowRecordBatches(desired_batch_size=2)
+            | tfdv.GenerateStatistics()
+            | tfdv.WriteStatisticsToTFRecord(path)
+        )
+    data = tfdv.DatasetListView(tfdv.load_statistics(path)).get_default_slice()
+    n, word, more = (
+        data.get_feature(tfdv.FeaturePath([name])).proto() for name in ("n", "word", "more")
+    )
+    assert (data.proto().num_examples, n.num_stats.mean) == (3, 2.5)
+    assert (word.type, word.string_stats.common_stats.num_missing) == (word.STRING, 2)
+    assert (more.type, more.num_stats.common_stats.num_missing) == (more.FLOAT, 2)
+
+
+def test_the_features_of_a_schema_are_told_apart_by_TFDVs_rules():
+    schema = text_format.Parse(
+        """
+        feature { name: "zip" type: INT int_domain { is_categorical: true } value_count { max: 1 } }
+        feature { name: "flag" type: INT bool_domain {} shape { dim { size: 1 } } }
+        feature { name: "age" type: INT }
+        feature { name: "word" type: BYTES shape { dim { size: 1 } dim { size: 1 } } }
+        feature {
+          name: "box" type: STRUCT
+          struct_domain {
+            feature { name: "picture" type: BYTES image_domain {} value_count { max: 1 } }
+            feature { name: "grade" type: FLOAT float_domain { is_categorical: true } shape {} }
+          }
+        }
+        """,
+        schema_pb2.Schema(),
+    )
+    util = tfdv.utils.schema_util
+
+    def name(paths):
+        return ["/".join(path.steps()) for path in paths]
+
+    assert name(util.get_categorical_numeric_features(schema)) == ["zip", "flag", "box/grade"]
+    types = util.get_categorical_numeric_feature_types(schema)
+    assert types[tfdv.FeaturePath(["zip"])] == util.schema_pb2.INT
+    assert name(util.get_bytes_features(schema)) == ["box/picture"]
+    assert sorted(name(util.get_multivalent_features(schema))) == ["age", "box/grade", "word"]
 
 
 def test_statistics_of_no_examples_are_an_anomaly_in_TFDVs_words():

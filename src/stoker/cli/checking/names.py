@@ -16,6 +16,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from stoker.any_python.lines import describe_unknown_argument
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
 from stoker.patches.tensorflow_transform_older import RENAMED
@@ -118,12 +119,13 @@ class Names:
         """Raise Missing for a keyword argument that what is called does not take."""
         called = self.find(call.func)
         known = _list_arguments(called)
+        if known is None:
+            return
+        is_step = inspect.isclass(called) and issubclass(called, BaseComponent)
+        older = list_older_names(called) if is_step else set()
         for keyword in call.keywords:
-            if known is not None and keyword.arg and keyword.arg not in known:
-                raise Missing(
-                    f"{called.__name__} has no argument {keyword.arg!r}; "
-                    f"it has {', '.join(sorted(known))}."
-                )
+            if keyword.arg and keyword.arg not in {*known, *older}:
+                raise Missing(describe_unknown_argument(called.__name__, keyword.arg, known))
 
     def check_use(self, call: ast.Call) -> None:
         """Raise Missing if a class that can only be named is called, or given to what is."""
@@ -235,10 +237,10 @@ def _list_members(module: ModuleType | ReadModule | None) -> dict[str, Any]:
     return {name: getattr(module, name) for name in names if hasattr(module, name)}
 
 
-def _list_arguments(called: Any) -> set[str] | None:
+def _list_arguments(called: Any) -> list[str] | None:
     """The keyword arguments that a class or function takes; None if any, or if it is unknown."""
     if inspect.isclass(called) and issubclass(called, Message):
-        return set(called.DESCRIPTOR.fields_by_name)
+        return list(called.DESCRIPTOR.fields_by_name)
     if not callable(called):
         return None
     try:
@@ -247,6 +249,4 @@ def _list_arguments(called: Any) -> set[str] | None:
         return None
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    named = {one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY}
-    is_step = inspect.isclass(called) and issubclass(called, BaseComponent)
-    return named | list_older_names(called) if is_step else named
+    return [one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY]

@@ -258,7 +258,7 @@ class CsvExampleGen(_FormatExampleGen):
                     yield dsl.Problem(text=other, is_certain=is_ours)
             for file in self.external_files(parameters)[:1]:
                 if not is_remote(file) and (mark := find_other_delimiter(file)):
-                    text = f"{file} has one column: {mark!r} is between its cells, not a comma."
+                    text = f"{file} has one column: write commas between its cells, not {mark!r}."
                     yield dsl.Problem(text=text, is_certain=False)
 
     def find_features(self, parameters: dict[str, Any]) -> dict[str, str] | None:

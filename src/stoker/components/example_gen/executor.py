@@ -427,4 +427,7 @@ def _key_of_record(path: str, number: int, record: bytes, key_feature: str) -> b
 
 
 def _no_key(path: str, feature: str, why: str) -> BadData:
-    return BadData(f"{path} cannot be split by the feature {feature!r}: {why}.")
+    return BadData(
+        f"{path} cannot be split by the feature {feature!r}: {why}. Name another one in "
+        "partition_feature_name, or leave it out."
+    )

@@ -208,12 +208,12 @@ def _check_for_another_python(
 ) -> None:
     if workers and workers.is_group:
         raise ValueError(
-            "Trainer takes workers or python, not both: in another interpreter a module trains in "
-            "one process."
+            "Trainer takes workers= or python=, not both: in another interpreter a module trains "
+            "in one process."
         )
     if keras:
         raise ValueError(
-            "Trainer takes keras or python, not both: another interpreter has the Keras that is "
+            "Trainer takes keras= or python=, not both: another interpreter has the Keras that is "
             "installed there."
         )
     if executor and not executor.class_path.startswith(_EXECUTORS):

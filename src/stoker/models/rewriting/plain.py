@@ -20,11 +20,6 @@ from stoker.models.rewriting.cut import Border, Cut, CutSearch, before_identitie
 from stoker.models.rewriting.one_hot import spell_out_one_hot
 from stoker.models.rewriting.signature import FlatSignature, flatten
 
-_WRITE_ONE = (
-    "Save the model with a second signature that takes those tensors, and name it: "
-    "signature_key in a rewriter, signature in a Rewriter step, --signature on the command line."
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
@@ -268,8 +263,8 @@ def _shape(
     if not every or first[0] != 1:
         raise _refuse(
             signature,
-            f"uses {' and '.join(sorted(border.features))} through {', '.join(border.passed)} in a "
-            "way that does not give one row for each example",
+            f"uses {' and '.join(sorted(border.features))} through {', '.join(border.passed)}, "
+            "which gives not one row for each example",
         )
     static = _sizes(border.tensor.shape) or [-1] * len(every)
     known = zip(static[1:], every[1:], first[1:], strict=True)
@@ -295,6 +290,6 @@ def _check_worth(signature: FlatSignature, cut: Cut, wanted: Collection[Any]) ->
 
 def _refuse(signature: FlatSignature, why: str) -> RewriteFailed:
     return RewriteFailed(
-        f"The signature {signature.key!r} of {signature.path} takes tf.Examples or words, and no "
-        f"signature on plain tensors can be derived from it: it {why}. {_WRITE_ONE}"
+        f"No signature on plain tensors follows from {signature.key!r} of {signature.path}: it "
+        f"{why}. Save a second one that takes them, and name it: signature_key= or --signature."
     )

@@ -64,5 +64,6 @@ def load_signature(path: str, key: str | None = None) -> FlatSignature:
         raise RewriteFailed(str(error)) from error
     except LOAD_ERRORS as error:
         raise RewriteFailed(
-            f"{path} cannot be loaded as a SavedModel: {first_line(error)}"
+            f"{path} cannot be loaded as a SavedModel: {first_line(error)} Save it again with this "
+            "TensorFlow."
         ) from error

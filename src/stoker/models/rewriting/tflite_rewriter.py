@@ -198,7 +198,9 @@ def _raise_for(error: Exception, conversion: Conversion) -> NoReturn:
     ops = {name.strip() for found in _UNSUPPORTED.findall(text) for name in found.split(",")}
     if ops and isinstance(conversion, Conversion):
         raise UnsupportedOps("TFLite", ops, conversion) from error
-    raise RewriteFailed(f"TFLiteConverter says: {first_line(error)}") from error
+    raise RewriteFailed(
+        f"TFLiteConverter says: {first_line(error)} Convert a model without what it names."
+    ) from error
 
 
 def _single_rows(conversion: Conversion) -> Iterator[Mapping[str, Any]]:

@@ -218,7 +218,10 @@ class _Parser:
             raise self._refuse(f"{text} is missing")
 
     def _refuse(self, why: str) -> InvalidArgumentError:
-        return InvalidArgumentError(f"The filter query {self._query!r} is not understood: {why}.")
+        return InvalidArgumentError(
+            f"The filter query {self._query!r} is not understood: {why}. Write it like "
+            "type = 'Model' AND custom_properties.rows.int_value > 9."
+        )
 
 
 # Neighbours of a node: the table to join, and on what

@@ -8,7 +8,6 @@ import contextlib
 import enum
 import functools
 import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +20,11 @@ from sqlalchemy.exc import IntegrityError
 from stoker.dsl.proto import metadata_store_pb2 as pb
 from stoker.errors import StoreError
 from stoker.metadata import schema as db
-from stoker.metadata.config import as_store_config, sqlite_metadata_connection_config
+from stoker.metadata.config import (
+    as_store_config,
+    is_in_memory,
+    sqlite_metadata_connection_config,
+)
 from stoker.metadata.database import Database
 from stoker.metadata.write import add_links
 from stoker.stand_ins.mlmd import rows
@@ -104,9 +107,8 @@ class MetadataStore:
 
     def _find(self, config: Any) -> Any:
         kind = config.WhichOneof("config") if hasattr(config, "sqlite") else ""
-        if kind == "fake_database":
-            folder = tempfile.mkdtemp()
-            self._end.callback(shutil.rmtree, folder, ignore_errors=True)
+        if is_in_memory(config):
+            folder = self._end.enter_context(tempfile.TemporaryDirectory())
             return sqlite_metadata_connection_config(os.path.join(folder, "metadata.db"))
         found = as_store_config(config)
         if kind == "sqlite":

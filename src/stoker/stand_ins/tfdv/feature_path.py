@@ -54,7 +54,7 @@ class FeaturePath:
     def parent(self) -> "FeaturePath":
         """The path of the struct that holds this."""
         if not self._steps:
-            raise ValueError("The root has no parent: ask a path that has names.")
+            raise ValueError("FeaturePath([]) has no parent: ask a path that has names.")
         return FeaturePath(self._steps[:-1])
 
     def child(self, child_step: str) -> "FeaturePath":

@@ -32,7 +32,7 @@ HOMES = {
         *("get_slice_stats", "get_feature_stats"),
         *("DatasetListView", "DatasetView", "FeatureView"),
     ),
-    "slicing": ("experimental_get_feature_value_slicer",),
+    "slicing": ("experimental_get_feature_value_slicer", "get_feature_value_slicer"),
     "schemas": (
         *("infer_schema", "update_schema", "get_feature", "get_domain", "set_domain"),
         "generate_dummy_schema_with_paths",

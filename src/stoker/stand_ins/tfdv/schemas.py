@@ -139,24 +139,27 @@ def get_categorical_features(schema: schema_pb2.Schema) -> set[FeaturePath]:
     return {path for path, one in get_all_leaf_features(schema) if is_categorical_feature(one)}
 
 
+def get_categorical_numeric_features(schema: schema_pb2.Schema) -> list[FeaturePath]:
+    """The features whose numbers are names of something, as older editions of TFDV list them."""
+    return list(get_categorical_numeric_feature_types(schema))
+
+
+def get_categorical_numeric_feature_types(schema: schema_pb2.Schema) -> dict[FeaturePath, int]:
+    """The features whose numbers are names of something, with their types."""
+    return {path: one.type for path, one in get_all_leaf_features(schema) if is_category(one)}
+
+
 def get_bytes_features(schema: schema_pb2.Schema) -> list[FeaturePath]:
-    """The features of text and bytes."""
-    return [path for path, one in get_all_leaf_features(schema) if one.type == schema_pb2.BYTES]
+    """The features whose values are not read: images."""
+    return [path for path, one in get_all_leaf_features(schema) if one.HasField("image_domain")]
 
 
 def get_multivalent_features(schema: schema_pb2.Schema) -> set[FeaturePath]:
-    """The features that may have more than one value."""
+    """The features that the schema does not hold to one value."""
     return {
         path
         for path, one in get_all_leaf_features(schema)
-        if (
-            one.HasField("shape")
-            and (one.shape.dim and not all(dim.size == 1 for dim in one.shape.dim))
-        )
-        or (
-            one.HasField("value_count")
-            and (one.value_count.max > 1 or not one.value_count.HasField("max"))
-        )
+        if [dim.size for dim in one.shape.dim] != [1] and one.value_count.max != 1
     }
 
 

@@ -105,6 +105,30 @@ def _decode(records: list[bytes], schema: Any) -> "Iterable[pa.RecordBatch]":
     return decode(records, schema)
 
 
+class BatchExamplesToArrowRecordBatches(beam.PTransform):  # type: ignore[misc]
+    """Examples as batches: each is a dictionary of arrays, or of None for what it has not."""
+
+    def __init__(self, desired_batch_size: int | None = 1000) -> None:
+        super().__init__()
+        self._batch_size = desired_batch_size
+
+    def expand(self, examples: Any) -> Any:  # noqa: D102
+        batched = examples | beam.BatchElements(max_batch_size=self._batch_size or 1000)
+        return batched | beam.Map(_batch)
+
+
+def _batch(examples: list[dict[str, Any]]) -> "pa.RecordBatch":
+    import numpy as np
+    import pyarrow as pa
+
+    names = dict.fromkeys(name for example in examples for name in example)
+    columns: dict[str, pa.Array] = {}
+    for name in names:
+        values = [example.get(name) for example in examples]
+        columns[name] = pa.array([None if one is None else np.asarray(one) for one in values])
+    return pa.RecordBatch.from_pydict(columns)
+
+
 class _Write(beam.PTransform):  # type: ignore[misc]
     def __init__(self, output_path: str) -> None:
         super().__init__()

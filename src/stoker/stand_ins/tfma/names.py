@@ -33,17 +33,11 @@ HOMES = {
 }
 """Names of TFMA, and the module that each is."""
 
-_PARTS = {
-    "api": ("dataframe", "model_eval_lib", "types"),
-    "eval_saved_model": ("export",),
-    "extractors": ("extractor",),
-    "post_export_metrics": ("post_export_metrics",),
-    "proto": ("config_pb2", "metrics_for_slice_pb2", "validation_result_pb2"),
-    "slicer": ("slicer", "slicer_lib"),
-    "utils": ("config_util", "model_util"),
-    "view": ("view_types", "widget_view"),
-}
-"""Packages of the stand-in, and the modules that user code reaches through them."""
+_PACKAGES = (
+    *("api", "eval_saved_model", "extractors", "post_export_metrics", "proto", "slicer", "utils"),
+    "view",
+)
+"""Packages of the stand-in, through which user code reaches their modules too."""
 
 MEMBERS = {
     "stoker.stand_ins.tfma.results": (
@@ -89,9 +83,7 @@ def provide_tfma() -> None:
 def find_name(name: str) -> Any:
     """The `__getattr__` of TFMA: what it lacks, and we have."""
     installed = tfma_is_installed()
-    if name in _PARTS and not installed:
-        for part in _PARTS[name]:
-            importlib.import_module(f"{_TFMA}.{name}.{part}")
+    if name in _PACKAGES and not installed:
         return importlib.import_module(f"{_TFMA}.{name}")
     if name in HOMES:
         return importlib.import_module(HOMES[name])

@@ -28,6 +28,10 @@ NAMES: Advice = {
     "ComponentInfo": _DRIVERS,
     "DistributionValidator": _VALIDATOR,
     "DistributionValidatorConfig": _VALIDATOR,
+    "DockerPlatformConfig": (
+        "A container's environment and user are those of its image: set them there. What it reads "
+        "and writes is mounted already."
+    ),
     "DriverArgs": _DRIVERS,
     "ExampleDiff": _VALIDATOR,
     "ExampleDiffConfig": _VALIDATOR,
@@ -42,7 +46,10 @@ NAMES: Advice = {
     "run_state_pb2": _STATES,
 }
 COMPILED: Advice = dict.fromkeys(
-    ["Pipeline", "PipelineInfo", "PipelineNode", "PipelineTaskFinalStatus", "RuntimeParameter"],
+    [
+        *("Pipeline", "PipelineInfo", "PipelineNode", "PipelineTaskFinalStatus"),
+        *("RuntimeParameter", "prepare_contexts"),
+    ],
     "Stoker compiles nothing: a pipeline's steps are in Pipeline(…).components.",
 )
 _EXAMPLE_PACKAGES = (

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What notebooks show."""
 
+from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_pb2
+
 from stoker.stand_ins.tfdv.display import (
     compare_slices,
     display_anomalies,

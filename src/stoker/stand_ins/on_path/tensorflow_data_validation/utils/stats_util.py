@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistics: their slices, features and files."""
 
+from tensorflow_metadata.proto.v0 import statistics_pb2
+
 from stoker.stand_ins.tfdv.files import (
     load_statistics,
     load_stats_binary,
