@@ -119,7 +119,7 @@ PATCHES = {
     ),
     "tensorflow-keras": Patch(
         library="tensorflow",
-        what="tf.keras is Keras 2 in programs and kernels that import tfx, TFDV or TFMA",
+        what="tf.keras is Keras 2 in programs and kernels that import tfx or its libraries",
         why="code written for TFX expects it, and TFX's own imports ask for it",
         tried="2.16 to 2.21",
     ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""To be imported for its effect, by `tfx` and by the Evaluator: what libraries lost.
+"""To be imported for its effect, with `tfx` or a library of its: what libraries lost.
 
 A pipeline file names tfma.EvalConfig, and an installed TFMA may lack it; a notebook makes a schema
 with dataset_schema, which tensorflow-transform has renamed, and loads a model that was trained with

@@ -40,7 +40,12 @@ _GIVEN_BACK = (
     *(f"tensorflow_transform.{name}" for name in RENAMED),
     "tfx_bsl.cc.tfx_bsl_extension.coders.RecordBatchToExamples",
 )
-"""What newer versions lack, and Stoker adds: in its workers, and where tfx is imported."""
+"""What newer versions lack, and Stoker adds as they are imported."""
+PROVIDERS = (
+    *("tfx", "tensorflow_data_validation", "tensorflow_model_analysis"),
+    *("tensorflow_transform", "tfx_bsl"),
+)
+"""The packages whose import lets a program have names of TensorFlow 1, and Keras 2."""
 _HOMES = {
     "metadata_store_pb2": "ml_metadata.proto",
     **dict.fromkeys(
@@ -67,7 +72,7 @@ class Names:
     def __init__(self) -> None:
         self.used: set[str] = set()
         """The names of the family that were found."""
-        self.given_back: list[str] = []
+        self.of_tensorflow_1: list[str] = []
         """Those of them that are only there because Stoker adds them."""
         self.hidden: frozenset[str] = frozenset()
         """Names that mean something else just now: a function's own."""
@@ -77,8 +82,6 @@ class Names:
         """Remember what an import binds; raises Missing."""
         if isinstance(statement, ast.ImportFrom):
             module = statement.module or ""
-            is_made_late = _is_below(module, _MADE_LATE)
-            self._note_given_back(f"{module}.{alias.name}" if is_made_late else module)
             if statement.level or not is_family(module):
                 self._bound.pop(alias.asname or alias.name, None)
             elif alias.name == "*":
@@ -88,7 +91,6 @@ class Names:
                     _find_module(module), alias.name
                 )
         elif is_family(alias.name):
-            self._note_given_back(alias.name)
             found = _find_module(alias.name)
             self.used.add(alias.name)
             top = alias.name.partition(".")[0]
@@ -137,23 +139,14 @@ class Names:
         found = _find_member(owner, name)
         module = owner.name if isinstance(owner, ReadModule) else owner.__name__
         self.used.add(f"{module}.{name}")
-        self._note_given_back(f"{module}.{name}")
+        if is_found_in_compat(f"{module}.{name}"):
+            self.of_tensorflow_1.append(f"{module}.{name}")
         return found
-
-    def _note_given_back(self, name: str) -> None:
-        if _is_below(name, _GIVEN_BACK) or is_found_in_compat(name):
-            self.given_back.append(name)
 
 
 def is_family(module: str) -> bool:
     """Whether a module is in a package whose names are looked up."""
     return module.partition(".")[0] in FAMILY
-
-
-def list_packages_with_keras_2() -> list[str]:
-    """The packages whose import lets a program's tf.keras be Keras 2: tfx, and our stand-ins."""
-    stand_ins = ("tensorflow_data_validation", "tensorflow_model_analysis")
-    return ["tfx", *(one for one in stand_ins if "on_path" in str(find_module(one)))]
 
 
 def _find_module(name: str) -> ModuleType | ReadModule | None:
