@@ -10,6 +10,7 @@ import pytest
 from stoker.any_python import url_files
 from stoker.any_python.url_files import _PROXIES
 from stoker.dsl import beam
+from stoker.patches.registry import Patch
 
 REPOSITORY = Path(__file__).parents[2]
 PIECE = "\nglobals()"
@@ -856,14 +857,19 @@ def test_a_module_that_may_be_where_sys_path_looks_is_no_reason_to_refuse(check)
     assert not check_cells(check, "import tfx\nfrom helpers_of_mine import *")["would_run"]
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("frame.append(rows, ignore_index=True)", "DataFrame.append is of pandas 1: write pd.conc"),
-        ("pd.read_csv(path, error_bad_lines=False)", "write on_bad_lines='skip'."),
-    ],
-)
-def test_what_pandas_1_had_is_told(check, line, said):
-    (told,) = lines(check_cells(check, "import pandas as pd", line), "needs")
-    assert said in told
+def test_append_of_pandas_1_is_fine_after_a_library_of_tfx_s(check, monkeypatch):
+    line = "frame = frame.append(rows, ignore_index=True)"
+    start = "import pandas as pd\nframe, rows = pd.DataFrame(), []\n"
+    assert check(program=f"import tensorflow_data_validation\n{start}{line}")["would_run"]
+    (told,) = lines(check(program=start + line), "needs")
+    assert "DataFrame.append is there only after tfx: put `import tfx` before this line." in told
+    monkeypatch.setattr(Patch, "installed_version", lambda _: "3.0.1")
+    (told,) = lines(check(program=f"import tfx\n{start}{line}"), "needs")
+    assert "DataFrame.append is of pandas 1: write pd.concat([frame, more], ig" in told
+
+
+def test_what_pandas_1_had_is_told(check):
+    reading = "import tfx\npd.read_csv(path, error_bad_lines=False)"
+    (told,) = lines(check_cells(check, "import pandas as pd", reading), "needs")
+    assert "write on_bad_lines='skip'." in told
     assert lines(check_cells(check, "rows.append(1)\npd.read_csv(path, sep=';')"), "needs") == []

@@ -272,6 +272,12 @@ PATCHES = {
         why="scripts with tensorflow_transform write examples by it",
         tried="1.21",
     ),
+    "pandas-methods": Patch(
+        library="pandas",
+        what="frames and series have append and iteritems again",
+        why="notebooks of TFX's time were written for pandas 1",
+        tried="2.0 to 2.3",
+    ),
     "tfma-names": Patch(
         library="tensorflow-model-analysis",
         what="names that it lost are there again",

@@ -7,6 +7,7 @@ another Keras than its own. What cannot be given back is told in a sentence.
 """
 
 from stoker.patches.load_model import load_models_of_the_other_keras
+from stoker.patches.pandas import give_back_append
 from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
 from stoker.patches.tensorflow_keras import give_programs_keras_2
 from stoker.patches.tensorflow_transform import provide_old_names
@@ -30,6 +31,7 @@ find_names_of_tensorflow_1()
 load_models_of_the_other_keras()
 give_programs_keras_2()
 give_back_encoder()
+give_back_append()
 tell_users_errors()
 tell_of_missing_modules("tfx")
 for library in ("tensorflow_transform", "tfx_bsl"):

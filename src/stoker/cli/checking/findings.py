@@ -24,7 +24,7 @@ from stoker.cli.checking.names import (
 )
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
-from stoker.cli.checking.older_pandas import find_older_call
+from stoker.cli.checking.older_pandas import find_older_call, is_append
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
 from stoker.cli.checking.undefined import find_undefined
@@ -209,7 +209,7 @@ class _Checker:
         called = {get_name(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
         self._may_be_made_here = bool(source.notebook) or bool(called & _FETCHERS)
         self._changes_path = any(map(changes_path, ast.walk(tree)))
-        self._of_tensorflow_1: list[tuple[str, int, _Reach]] = []
+        self._given_back: list[tuple[str, int, _Reach]] = []
         self._early_lines = frozenset() if self._is_module else _list_early_lines(tree)
 
     def read(self, tree: ast.Module) -> None:
@@ -236,7 +236,7 @@ class _Checker:
         elif self._is_program():
             self._read_keras(tree, "it runs with Keras 3: set TF_USE_LEGACY_KERAS=1 for it.")
         is_without_any = self._is_program() and not self._names_any(*PROVIDERS)
-        for name, line, reach in self._of_tensorflow_1:
+        for name, line, reach in self._given_back:
             if is_without_any or line in self._early_lines:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
                 self._add(State.NEEDS, line, message, reach)
@@ -302,6 +302,8 @@ class _Checker:
         self._read_runner(call, reach)
         if older := find_older_call(call):
             self._add(State.NEEDS, call.lineno, older, reach)
+        elif is_append(call):
+            self._given_back.append(("DataFrame.append", call.lineno, reach))
         if problem := self._old_layouts.find_problem(call):
             self._add(State.NEEDS, call.lineno, problem, reach)
         for message in self._steps.find_doubts(call):
@@ -443,7 +445,7 @@ class _Checker:
             yield
             if reach is not _Reach.CAUGHT:
                 named = self._names.of_tensorflow_1
-                self._of_tensorflow_1 += [(name, line, reach) for name in named]
+                self._given_back += [(name, line, reach) for name in named]
         except Missing as missing:
             if reach is not _Reach.CAUGHT:
                 # What names a command to have it by, can be had.
