@@ -244,8 +244,14 @@ PATCHES = {
     ),
     "transform-names": Patch(
         library="tensorflow-transform",
-        what="tf_metadata.dataset_schema is there again",
+        what="tf_metadata.dataset_schema is there again, and Schema.as_feature_spec",
         why="modules of its first years make their schemas with it",
+        tried="1.21",
+    ),
+    "transform-coders": Patch(
+        library="tensorflow-transform",
+        what="CsvCoder and ExampleProtoCoder decode, as up to 0.26",
+        why="scripts that run it on Beam read their rows by them",
         tried="1.21",
     ),
     "transform-arguments": Patch(

@@ -11,6 +11,7 @@ from stoker.patches.pandas import give_back_append
 from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
 from stoker.patches.tensorflow_keras import give_programs_keras_2
 from stoker.patches.tensorflow_transform import provide_old_names
+from stoker.patches.tensorflow_transform_coders import give_back_decode
 from stoker.patches.tensorflow_transform_older import take_older_calls
 from stoker.patches.tfx_bsl import give_back_encoder
 from stoker.stand_ins.missing_modules import tell_of_missing_modules
@@ -27,6 +28,7 @@ def _describe_missing(name: str) -> str:
 provide_tfma()
 provide_old_names()
 take_older_calls()
+give_back_decode()
 find_names_of_tensorflow_1()
 load_models_of_the_other_keras()
 give_programs_keras_2()

@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
+from stoker.patches.tensorflow_transform import DATASET_SCHEMA
 from stoker.patches.tensorflow_transform_older import RENAMED
 from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
@@ -35,8 +36,9 @@ FAMILY = (*_IMPORTED, *_READ)
 
 _MADE_LATE = ("tensorflow.compat", "tensorflow.estimator", "tensorflow.keras", "tfx_bsl.cc")
 """What a library, or a worker, makes while it is imported: no file says what is in it."""
+_OLD_SCHEMA = "tensorflow_transform.tf_metadata.dataset_schema"
 _GIVEN_BACK = (
-    "tensorflow_transform.tf_metadata.dataset_schema",
+    *(f"{_OLD_SCHEMA}.{name}" for name in DATASET_SCHEMA),
     *(f"tensorflow_transform.{name}" for name in RENAMED),
     "tfx_bsl.cc.tfx_bsl_extension.coders.RecordBatchToExamples",
 )
@@ -154,7 +156,7 @@ def _find_module(name: str) -> ModuleType | ReadModule | None:
         return _import(name)
     if _is_below(name, (*_MADE_LATE, *_GIVEN_BACK)):
         return None
-    if find_module(name) is None:
+    if name != _OLD_SCHEMA and find_module(name) is None:
         raise Missing(describe_missing(name))
     return ReadModule(name)
 
@@ -204,7 +206,9 @@ def _find_read_member(module: str, name: str) -> ReadModule | None:
     path = f"{module}.{name}"
     if _is_below(path, (*_MADE_LATE, *_GIVEN_BACK)):
         return None
-    names = read_names(module)
+    if path == _OLD_SCHEMA:
+        return ReadModule(path)
+    names = {} if module == _OLD_SCHEMA else read_names(module)
     if names is None or name.startswith("__"):
         return None
     home = names.get(name, path)
