@@ -731,6 +731,30 @@ def test_a_script_of_tensorflow_1_alone_is_told_to_import_tfx(check):
     ]
 
 
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        ("x = tf.constant(1)\nwith tf.Session() as s:\n    print(s.run(x))", True),
+        ("tf.compat.v1.disable_eager_execution()\nx = 1\nwith tf.Session() as s: s.run(x)", False),
+        ("with tf.Session() as s:\n    x = tf.constant(1)\n    s.run(x)", False),
+        ("def make(): ...\nwith tf.Session() as s: s.run(make())", False),
+        ("x = 1\nwith open(x) as s: s.run(x)", False),
+    ],
+)
+def test_a_session_for_what_tensorflow_2_has_computed_is_told(check, more, is_told):
+    record = check(program=f"import tensorflow as tf, tfx\n{more}")
+    told = ["a Session runs a graph, and TensorFlow 2 ran the lin" in one for one in lines(record)]
+    assert told == [True] * is_told
+    assert record["would_run"] is not is_told
+
+
+def test_what_the_first_schemas_do_not_have_again_is_told(check):
+    start = "from tensorflow_transform.tf_metadata import dataset_schema as s\n"
+    assert check(program=f"{start}s.ColumnSchema, s.Schema, s.from_feature_spec")["would_run"]
+    (told,) = lines(check(program=f"{start}s.IntDomain"))
+    assert "tf_metadata.dataset_schema.IntDomain is not in tensorflow-transform" in told
+
+
 def test_names_of_tensorflow_1_are_fine_after_tfx_and_in_modules(check):
     late = "import tensorflow as tf\nimport tfx\ntf.logging.set_verbosity(tf.logging.INFO)"
     early = "import tensorflow as tf\ntf.logging.info('x')\ndef f():\n    tf.Session\nimport tfx"

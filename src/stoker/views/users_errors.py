@@ -27,6 +27,10 @@ _ON_THE_WAY = re.compile(
     r"[/\\](site|dist)-packages[/\\](keras|tensorflow|tf_keras)[/\\]|^<frozen "
 )
 """The files between a user's line and the name that TensorFlow or Keras does not have."""
+NEEDS_GRAPH = (
+    "a Session runs a graph, and TensorFlow 2 ran the lines before it at once. Put "
+    "tf.compat.v1.disable_eager_execution() after `import tensorflow as tf`."
+)
 
 Frames = Sequence[tuple[FrameType, int]]
 
@@ -111,11 +115,19 @@ def _advise(error: BaseException, inner: Frames, line: str) -> str:
     is_direct = all(_is_on_the_way(_get_file(frame)) for frame, _ in inner)
     if not is_direct or isinstance(error, StokerError):
         return ""
-    if hint := missing_name_hint(error, line) or _advise_without_member(error):
+    hint = missing_name_hint(error, line) or _advise_without_member(error) or _advise_graph(error)
+    if hint:
         return hint
     if isinstance(error, ModuleNotFoundError) and error.name and not inner:
         return advise_package(error.name.partition(".")[0])
     return ""
+
+
+def _advise_graph(error: BaseException) -> str:
+    """What to do where a Session of TensorFlow 1 is given what TensorFlow 2 has computed."""
+    if not re.match("The Session graph is empty|Fetch argument .* EagerTensor", str(error), re.S):
+        return ""
+    return NEEDS_GRAPH
 
 
 def _advise_without_member(error: BaseException) -> str:

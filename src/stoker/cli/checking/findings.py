@@ -25,6 +25,7 @@ from stoker.cli.checking.names import (
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
 from stoker.cli.checking.older_pandas import find_older_call, is_append
+from stoker.cli.checking.sessions import find_eager_runs
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
 from stoker.cli.checking.undefined import find_undefined
@@ -41,6 +42,7 @@ from stoker.user_code.known_texts import KnownTexts, get_name
 from stoker.user_code.problems import changes_path
 from stoker.user_code.sure_lines import find_sure_nodes
 from stoker.user_code.variables import VariableReader
+from stoker.views.users_errors import NEEDS_GRAPH
 
 
 class State(enum.StrEnum):
@@ -205,6 +207,7 @@ class _Checker:
             for one in ast.walk(tree)
         )
         self._undefined = find_undefined(tree, text, source.notebook)
+        self._eager_run = next(find_eager_runs(tree, text), None)
         self._installs = self._read_installs()
         called = {get_name(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
         self._may_be_made_here = bool(source.notebook) or bool(called & _FETCHERS)
@@ -302,7 +305,9 @@ class _Checker:
         self._read_runner(call, reach)
         if older := find_older_call(call):
             self._add(State.NEEDS, call.lineno, older, reach)
-        elif is_append(call):
+        if call is self._eager_run:
+            self._add(State.NEEDS, call.lineno, NEEDS_GRAPH, reach)
+        if is_append(call) and not older:
             self._given_back.append(("DataFrame.append", call.lineno, reach))
         if problem := self._old_layouts.find_problem(call):
             self._add(State.NEEDS, call.lineno, problem, reach)
