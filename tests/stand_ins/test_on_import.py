@@ -46,6 +46,15 @@ def test_only_a_library_of_tfx_s_brings_it(library):
     assert done.stdout == "real\nTrue\n"
 
 
+@pytest.mark.parametrize("package", ["tfx", "tfx_bsl", "tensorflow_data_validation"])
+def test_it_waits_no_longer_than_for_the_first_of_them(library, package):
+    left = "[one for one in sys.meta_path if 'stoker_on' in type(one).__module__]"
+    done = run(
+        "-c", f"import sys; print(len({left})); import {package}; print({left})", cwd=library
+    )
+    assert done.stdout == "1\n[]\n"
+
+
 def test_a_library_is_found_where_stoker_was_uninstalled_meanwhile(library):
     gone = "sys.path = [one for one in sys.path if not os.path.isdir(f'{one}/stoker')]"
     done = run("-c", f"import os, sys; {gone}; import tfx_bsl; print(tfx_bsl.NAME)", cwd=library)

@@ -6,6 +6,8 @@ with dataset_schema, which tensorflow-transform has renamed, and loads a model t
 another Keras than its own. What cannot be given back is told in a sentence.
 """
 
+import sys
+
 from stoker.patches.load_model import load_models_of_the_other_keras
 from stoker.patches.pandas import give_back_append
 from stoker.patches.tensorflow_1 import find_names_of_tensorflow_1
@@ -25,6 +27,8 @@ def _describe_missing(name: str) -> str:
     return describe_missing(name)
 
 
+if waiting := sys.modules.get("_stoker_on_import"):  # where the wheel's .pth has been read
+    waiting.stop_waiting()
 provide_tfma()
 provide_old_names()
 take_older_calls()

@@ -35,9 +35,17 @@ class _Finder:
             if (missing.name or "").partition(".")[0] != "stoker":
                 raise
             return None  # it was uninstalled after this interpreter had started
-        sys.meta_path[:] = [one for one in sys.meta_path if one is not self]
+        stop_waiting()
         found = (one.find_spec(fullname, path, target) for one in sys.meta_path)
         return next(filter(None, found), None)  # by those too that have just come
 
 
-sys.meta_path.insert(0, _Finder())
+_finder = _Finder()
+
+
+def stop_waiting() -> None:
+    """Let imports pass by: what this waits for was done."""
+    sys.meta_path[:] = [one for one in sys.meta_path if one is not _finder]
+
+
+sys.meta_path.insert(0, _finder)
