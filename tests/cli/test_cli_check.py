@@ -748,6 +748,20 @@ def test_a_session_for_what_tensorflow_2_has_computed_is_told(check, more, is_to
     assert record["would_run"] is not is_told
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "utils.MARKED = True",
+        "if os.name == 'nt':\n        return utils.nothing",
+        "if os.name != 'nt':\n        return\n    from tfx.utils import nothing",
+    ],
+)
+def test_what_is_given_a_value_or_may_not_be_reached_is_no_reason_to_refuse(check, body):
+    start = "import os\nfrom tfx.utils import io_utils as utils\n"
+    assert check(program=f"{start}def f():\n    {body}\nf()")["would_run"]
+    assert not check(program=f"{start}def f():\n    print(utils.nothing)\nf()")["would_run"]
+
+
 def test_what_the_first_schemas_do_not_have_again_is_told(check):
     start = "from tensorflow_transform.tf_metadata import dataset_schema as s\n"
     assert check(program=f"{start}s.ColumnSchema, s.Schema, s.from_feature_spec")["would_run"]

@@ -224,7 +224,7 @@ class _Checker:
                 self._read_import(node, visit.reach)
             elif isinstance(node, ast.Call):
                 self._read_call(node, visit.reach)
-            elif isinstance(node, ast.Attribute | ast.Name):
+            elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
                 with self._noting(node.lineno, visit.reach):
                     self._read_name(node)
                 self._read_undefined(node, visit.reach)
@@ -541,6 +541,8 @@ def _walk(node: ast.AST, reach: _Reach, hidden: frozenset[str]) -> Iterator[_Vis
         for child in children:
             if isinstance(child, ast.AST) and inside is not None:
                 yield from _walk(child, inside, hidden)
+                if isinstance(child, ast.If) and isinstance(child.body[-1], ast.Return):
+                    inside = max(inside, _Reach.MAYBE)  # what follows may not be reached
 
 
 def _find_reach(node: ast.AST, part: str, reach: _Reach) -> _Reach | None:
