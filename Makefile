@@ -72,7 +72,7 @@ clean:  ## remove what the demo wrote
 	rm -rf out
 
 # With HASHES=1, only files whose digests are known are installed: make HASHES=1 test
-$(INSTALLED): pyproject.toml constraints.txt $(if $(HASHES),constraints-hashed.txt)
+$(INSTALLED): pyproject.toml constraints.txt src/stoker/stand_ins/stoker_stand_ins.pth $(if $(HASHES),constraints-hashed.txt)
 	@echo "Setting up .venv with $(PYTHON): about 2 GB from the package index, once"
 	$(PYTHON) -m venv .venv
 ifdef HASHES

@@ -71,6 +71,12 @@ def test_a_wheel_brings_tfma_s_configuration(installed):
     )
 
 
+def test_a_wheel_lets_a_library_of_tfx_s_have_what_it_lost(installed):
+    found = "'stoker.stand_ins.provide' in sys.modules"
+    code = f"import sys; print({found}); import tfx_bsl; print({found})"
+    assert run(python_of(installed), code).split() == ["False", "True"]
+
+
 def test_a_wheel_brings_the_tfx_command_with_its_templates(installed, tmp_path):
     (scripts,) = installed.glob("stoker-*.dist-info/entry_points.txt")
     assert "\ntfx = stoker.cli.tfx_command:main" in scripts.read_text()

@@ -10,6 +10,7 @@ import pytest
 from stoker.any_python import url_files
 from stoker.any_python.url_files import _PROXIES
 from stoker.dsl import beam
+from stoker.patches.registry import Patch
 
 REPOSITORY = Path(__file__).parents[2]
 PIECE = "\nglobals()"
@@ -720,23 +721,64 @@ def test_buckets_are_refused_wherever_they_are_named(check):
 
 
 @pytest.mark.parametrize(
-    ("source", "name"),
+    "source",
     [
-        ("from tensorflow_transform.tf_metadata import dataset_schema", "dataset_schema"),
-        (
-            "from tfx_bsl.cc.tfx_bsl_extension.coders import RecordBatchToExamples",
-            "tfx_bsl.cc.tfx_bsl_extension.coders.RecordBatchToExamples",
-        ),
-        ("import tensorflow_transform.tf_metadata.dataset_schema", "dataset_schema"),
-        ("import tensorflow_transform as tft; tft.string_to_int", "string_to_int"),
+        "from tensorflow_transform.tf_metadata import dataset_schema",
+        "from tfx_bsl.cc.tfx_bsl_extension.coders import RecordBatchToExamples",
+        "import tensorflow_transform.tf_metadata.dataset_schema",
+        "import tensorflow_transform as tft; tft.string_to_int",
+        "import tensorflow as tf, tensorflow_transform as tft; tf.Session, tf.FixedLenFeature",
+        "import tensorflow_data_validation as tfdv, tensorflow as tf; tf.Session",
     ],
 )
-def test_a_script_without_tfx_is_told_to_import_it_for_names_that_come_back(check, source, name):
-    record = check(target="script.py", script=source)
+def test_names_that_a_library_of_tfx_s_brings_back_are_fine_without_tfx(check, source):
+    assert check(target="script.py", script=source)["would_run"]
+
+
+def test_a_script_of_tensorflow_1_alone_is_told_to_import_tfx(check):
+    record = check(target="script.py", script="import tensorflow as tf\ntf.Session")
     assert not record["would_run"]
-    (line,) = lines(record, "needs")
-    assert line.startswith(("needs 1: tensorflow_transform.", "needs 1: tfx_bsl."))
-    assert line.endswith(f"{name} is there only after tfx: put `import tfx` before this line.")
+    assert lines(record, "needs") == [
+        "needs 2: tensorflow.Session is there only after tfx: put `import tfx` before this line."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        ("x = tf.constant(1)\nwith tf.Session() as s:\n    print(s.run(x))", True),
+        ("tf.compat.v1.disable_eager_execution()\nx = 1\nwith tf.Session() as s: s.run(x)", False),
+        ("with tf.Session() as s:\n    x = tf.constant(1)\n    s.run(x)", False),
+        ("def make(): ...\nwith tf.Session() as s: s.run(make())", False),
+        ("x = 1\nwith open(x) as s: s.run(x)", False),
+    ],
+)
+def test_a_session_for_what_tensorflow_2_has_computed_is_told(check, more, is_told):
+    record = check(program=f"import tensorflow as tf, tfx\n{more}")
+    told = ["a Session runs a graph, and TensorFlow 2 ran the lin" in one for one in lines(record)]
+    assert told == [True] * is_told
+    assert record["would_run"] is not is_told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "utils.MARKED = True",
+        "if os.name == 'nt':\n        return utils.nothing",
+        "if os.name != 'nt':\n        return\n    from tfx.utils import nothing",
+    ],
+)
+def test_what_is_given_a_value_or_may_not_be_reached_is_no_reason_to_refuse(check, body):
+    start = "import os\nfrom tfx.utils import io_utils as utils\n"
+    assert check(program=f"{start}def f():\n    {body}\nf()")["would_run"]
+    assert not check(program=f"{start}def f():\n    print(utils.nothing)\nf()")["would_run"]
+
+
+def test_what_the_first_schemas_do_not_have_again_is_told(check):
+    start = "from tensorflow_transform.tf_metadata import dataset_schema as s\n"
+    assert check(program=f"{start}s.ColumnSchema, s.Schema, s.from_feature_spec")["would_run"]
+    (told,) = lines(check(program=f"{start}s.IntDomain"))
+    assert "tf_metadata.dataset_schema.IntDomain is not in tensorflow-transform" in told
 
 
 def test_names_of_tensorflow_1_are_fine_after_tfx_and_in_modules(check):
@@ -773,7 +815,7 @@ def test_a_program_is_told_what_of_it_only_keras_2_runs(check, monkeypatch):
     (told,) = lines(check(program=f"import keras, tfx\n{KERAS_2}"), "needs")
     assert "tf.reshape on a Keras input" in told
     mixed = "import tensorflow_transform as tft\nfrom tensorflow.keras import layers\n"
-    assert not check(program=f"{mixed}{KERAS_2}")["would_run"]
+    assert check(program=f"{mixed}{KERAS_2}")["would_run"]
     assert check(program=f"import os; os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{KERAS_2}")[
         "would_run"
     ]
@@ -782,18 +824,6 @@ def test_a_program_is_told_what_of_it_only_keras_2_runs(check, monkeypatch):
 def test_a_module_whose_keras_stoker_chooses_is_not_told(check, monkeypatch):
     monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
     assert check(module=f"{KERAS_2}def run_fn(fn_args): ...")["would_run"]
-
-
-def test_a_program_that_runs_its_own_preprocessing_fn_lacks_what_tfx_gives_back(check):
-    source = (
-        "import tensorflow_transform.beam as tft_beam\n"
-        "from tensorflow_transform.tf_metadata import dataset_schema\n"
-        "def preprocessing_fn(inputs): ...\n"
-    )
-    run = "tft_beam.AnalyzeAndTransformDataset(preprocessing_fn)"
-    (told,) = lines(check(program=source + run), "needs")
-    assert "dataset_schema is there only after tfx: put `import tfx` before this line" in told
-    assert check(program=source.partition("\n")[2])["would_run"]
 
 
 def test_csv_files_with_other_headers_are_told(check, here):
@@ -877,14 +907,19 @@ def test_a_module_that_may_be_where_sys_path_looks_is_no_reason_to_refuse(check)
     assert not check_cells(check, "import tfx\nfrom helpers_of_mine import *")["would_run"]
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("frame.append(rows, ignore_index=True)", "DataFrame.append is of pandas 1: write pd.conc"),
-        ("pd.read_csv(path, error_bad_lines=False)", "write on_bad_lines='skip'."),
-    ],
-)
-def test_what_pandas_1_had_is_told(check, line, said):
-    (told,) = lines(check_cells(check, "import pandas as pd", line), "needs")
-    assert said in told
+def test_append_of_pandas_1_is_fine_after_a_library_of_tfx_s(check, monkeypatch):
+    line = "frame = frame.append(rows, ignore_index=True)"
+    start = "import pandas as pd\nframe, rows = pd.DataFrame(), []\n"
+    assert check(program=f"import tensorflow_data_validation\n{start}{line}")["would_run"]
+    (told,) = lines(check(program=start + line), "needs")
+    assert "DataFrame.append is there only after tfx: put `import tfx` before this line." in told
+    monkeypatch.setattr(Patch, "installed_version", lambda _: "3.0.1")
+    (told,) = lines(check(program=f"import tfx\n{start}{line}"), "needs")
+    assert "DataFrame.append is of pandas 1: write pd.concat([frame, more], ig" in told
+
+
+def test_what_pandas_1_had_is_told(check):
+    reading = "import tfx\npd.read_csv(path, error_bad_lines=False)"
+    (told,) = lines(check_cells(check, "import pandas as pd", reading), "needs")
+    assert "write on_bad_lines='skip'." in told
     assert lines(check_cells(check, "rows.append(1)\npd.read_csv(path, sep=';')"), "needs") == []

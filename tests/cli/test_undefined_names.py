@@ -25,6 +25,8 @@ def find(text, notebook=None):
         ("if True:\n    x = 1\nelse:\n    y = x\nz = w", ["5 w"]),
         ("@decorate\ndef f(a=default): pass", ["1 decorate", "2 default"]),
         ("import tensorflow as tf\nt.constant(1)", ["2 t"]),
+        ("print(make(1), make(2))\ndef make(x): ...\nmake(3)", ["1 make"]),
+        ("if made: x = 1\nmade = True", ["1 made"]),
     ],
 )
 def test_a_name_without_a_value_is_found(text, found):
@@ -50,6 +52,12 @@ def test_a_name_without_a_value_is_found(text, found):
         "match []:\n    case [a, *rest]: print(a, rest)\n    case {'a': a, **b}: print(a, b)",
         "async def f():\n    async for x in g(): yield x\nasync def g(): yield",
         "del gone\ngone = 1",
+        "def f():\n    return later\nlater = f",
+        "call = lambda: later + 1\nlater = 1",
+        "def f():\n    global made\n    made = 1\nf()\nprint(made)\nmade = 2",
+        "for i in range(2):\n    if i: print(x)\n    x = i",
+        "print(len('x'))\nlen = 3",
+        "try:\n    x\nexcept NameError:\n    pass\nx = 1",
     ],
 )
 def test_what_has_a_value_or_may_have_one_is_not(text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that import tfx, TFDV or TFMA have Keras 2, as with TFX, unless they ask for Keras 3."""
+"""Programs that import tfx or its libraries have Keras 2, unless they ask for Keras 3."""
 
 import os
 import subprocess

@@ -119,7 +119,7 @@ PATCHES = {
     ),
     "tensorflow-keras": Patch(
         library="tensorflow",
-        what="tf.keras is Keras 2 in programs and kernels that import tfx, TFDV or TFMA",
+        what="tf.keras is Keras 2 in programs and kernels that import tfx or its libraries",
         why="code written for TFX expects it, and TFX's own imports ask for it",
         tried="2.16 to 2.21",
     ),
@@ -244,8 +244,14 @@ PATCHES = {
     ),
     "transform-names": Patch(
         library="tensorflow-transform",
-        what="tf_metadata.dataset_schema is there again",
+        what="tf_metadata.dataset_schema is there again, and Schema.as_feature_spec",
         why="modules of its first years make their schemas with it",
+        tried="1.21",
+    ),
+    "transform-coders": Patch(
+        library="tensorflow-transform",
+        what="CsvCoder and ExampleProtoCoder decode, as up to 0.26",
+        why="scripts that run it on Beam read their rows by them",
         tried="1.21",
     ),
     "transform-arguments": Patch(
@@ -271,6 +277,12 @@ PATCHES = {
         what="RecordBatchToExamples is among the coders of its extension again",
         why="scripts with tensorflow_transform write examples by it",
         tried="1.21",
+    ),
+    "pandas-methods": Patch(
+        library="pandas",
+        what="frames and series have append and iteritems again",
+        why="notebooks of TFX's time were written for pandas 1",
+        tried="2.0 to 2.3",
     ),
     "tfma-names": Patch(
         library="tensorflow-model-analysis",

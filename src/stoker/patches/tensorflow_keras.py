@@ -44,7 +44,7 @@ class _State:
     program: str | None = None
     """The file of the program; none in a kernel."""
     is_keras_2: bool | None = None
-    """Whether tf.keras is Keras 2 by our choice; None until it is used."""
+    """Whether tf.keras is Keras 2, by our choice or the variable; None until it is used."""
 
 
 def _is_in_kernel() -> bool:
@@ -69,10 +69,12 @@ def _choose_keras_2() -> bool:
     if is_at_work():
         return False
     if _State.is_keras_2 is None:
-        _State.is_keras_2 = _VARIABLE not in os.environ and not _ask_for_keras_3()
-        if _State.is_keras_2:
+        is_chosen = _VARIABLE not in os.environ and not _ask_for_keras_3()
+        if is_chosen:
             text = "tf.keras is Keras 2 here, as with TFX. For Keras 3, set"
             say(f"{text} {_VARIABLE}=0 before TensorFlow is imported.", error=True)
+        _State.is_keras_2 = is_chosen or has_keras_2()
+        if _State.is_keras_2:
             prepare_keras_2()
     return _State.is_keras_2
 
@@ -111,7 +113,7 @@ def _change_loader(module: ModuleType) -> None:
 
 def _choose_before(original: Callable[[Any], None]) -> Callable[[Any], None]:
     def _initialize(self: Any) -> None:
-        if not _choose_keras_2():
+        if not _choose_keras_2() or _VARIABLE in os.environ:
             original(self)
             return
         os.environ[_VARIABLE] = "1"  # TensorFlow reads it now
@@ -126,7 +128,7 @@ def _choose_before(original: Callable[[Any], None]) -> Callable[[Any], None]:
 
 def _put_keras_2_first() -> None:
     """Let `from tensorflow.keras import …` find the one that `tf.keras` is."""
-    if has_keras_2() or _choose_keras_2():
+    if _choose_keras_2() or has_keras_2():
         folder = os.path.dirname(str(importlib.import_module(_API).__file__))
         path = sys.modules["tensorflow"].__path__
         if path[:1] != [folder]:

@@ -34,18 +34,58 @@ def provide_old_names() -> None:
 
 
 def _add_dataset_schema(package: ModuleType) -> None:
+    from tensorflow_metadata.proto.v0 import schema_pb2
+
     PATCHES["transform-names"].check_version()
     name = f"{package.__name__}.dataset_schema"
     module = ModuleType(name, "What schema_utils was called before tensorflow-transform 0.14.")
-
-    def from_feature_spec(feature_spec: Any, domains: Any = None) -> Any:
-        """The schema that a feature spec says."""
-        from tensorflow_transform.tf_metadata import schema_utils
-
-        return schema_utils.schema_from_feature_spec(feature_spec, domains)
-
-    vars(module)["from_feature_spec"] = from_feature_spec
+    vars(module).update(DATASET_SCHEMA)
     vars(package)["dataset_schema"] = sys.modules[name] = module
+    schema_pb2.Schema.as_feature_spec = _as_feature_spec
+
+
+def _as_feature_spec(self: Any) -> Any:
+    """The feature spec that a schema says."""
+    from tensorflow_transform.tf_metadata import schema_utils
+
+    return schema_utils.schema_as_feature_spec(self).feature_spec
+
+
+def _from_feature_spec(feature_spec: Any, domains: Any = None) -> Any:
+    """The schema that a feature spec says."""
+    from tensorflow_transform.tf_metadata import schema_utils
+
+    return schema_utils.schema_from_feature_spec(feature_spec, domains)
+
+
+class _FixedColumn:
+    """A column with as many values in every row as its axes say."""
+
+    def __init__(self, default_value: Any = None) -> None:
+        self.default_value = default_value
+
+
+class _ListColumn:
+    """A column with any number of values in a row."""
+
+
+def _make_column(domain: Any, axes: Any, representation: Any) -> Any:
+    """A column for `Schema`, as the feature spec that came after it."""
+    import tensorflow as tf
+
+    if isinstance(representation, _ListColumn):
+        return tf.io.VarLenFeature(domain)
+    return tf.io.FixedLenFeature(axes, domain, representation.default_value)
+
+
+DATASET_SCHEMA = {
+    "ColumnSchema": _make_column,
+    "FixedColumnRepresentation": _FixedColumn,
+    "ListColumnRepresentation": _ListColumn,
+    "Schema": _from_feature_spec,
+    "from_feature_spec": _from_feature_spec,
+}
+"""What `dataset_schema` has again, by name."""
 
 
 class TransformedFeatures(dict[str, Any]):

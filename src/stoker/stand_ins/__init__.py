@@ -7,5 +7,6 @@ tfdv/       tensorflow_data_validation: statistics, schemas, anomalies
 tfx_bsl.py  tfx_bsl: the options of a DataAccessor
 on_path/    the packages themselves, which the wheel puts at the end of sys.path: an installed one
             comes first (docs/decisions/0005-stand-ins-on-the-path.md)
-provide.py  to be imported for its effect: TFMA is there, with the names that it lost
+            _stoker_on_import.py lets programs with TFX's libraries alone have provide.py too
+provide.py  to be imported for its effect: libraries have the names that they lost
 """

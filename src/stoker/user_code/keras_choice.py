@@ -181,11 +181,6 @@ def asks_for_keras_3(tree: ast.Module) -> bool:
     return any(_UserFile("", tree).signs_of_keras_3_in_a_program())
 
 
-def imports_keras_of_tensorflow(tree: ast.Module) -> bool:
-    """Whether there is an `import tensorflow.keras`, which is not `tf.keras`."""
-    return _UserFile("", tree).reaches(("tensorflow.keras",))
-
-
 def _check_explicit(keras: int | None) -> Keras | None:
     if keras not in (None, 2, 3):
         raise ValueError(f"keras must be 2 or 3, got {keras!r}. Leave it out to let Stoker choose.")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An error in a line of the user's, as that line and a sentence: what was refused, or is missing.
 
-`stoker run FILE` and `python FILE` end with the same words. What is wrong in any other way is for
-Python's own traceback to say.
+`stoker run FILE`, `python FILE` and a notebook's cell end with the same words. What is wrong in any
+other way is for Python's own traceback to say.
 """
 
 import importlib
@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from types import FrameType, TracebackType
+from typing import Any
 
 from stoker.any_python.failures import StokerError, is_all_wanted
 from stoker.any_python.lines import escape_controls
@@ -20,10 +21,16 @@ from stoker.errors import MissingModule
 from stoker.views.table import readable_path
 
 _SAYS_ALL = "stoker_says_all"
+_SHOW = "_render_traceback_"
+"""What IPython asks an error for before it shows its way through the code."""
 _ON_THE_WAY = re.compile(
     r"[/\\](site|dist)-packages[/\\](keras|tensorflow|tf_keras)[/\\]|^<frozen "
 )
 """The files between a user's line and the name that TensorFlow or Keras does not have."""
+NEEDS_GRAPH = (
+    "a Session runs a graph, and TensorFlow 2 ran the lines before it at once. Put "
+    "tf.compat.v1.disable_eager_execution() after `import tensorflow as tf`."
+)
 
 Frames = Sequence[tuple[FrameType, int]]
 
@@ -39,7 +46,14 @@ def describe_users_error(error: BaseException) -> str:
     said = _advise(error, inner, linecache.getline(file, line))
     if not said and _is_refused_by_us(error, inner):
         said = str(error.args[0] if isinstance(error, KeyError) else error)
-    return f"{readable_path(file)}:{line}: {said}" if said else ""
+    return f"{_name_place(file, line)}: {said}" if said else ""
+
+
+def _name_place(file: str, line: int) -> str:
+    shell = _get_shell()
+    if shell and (cell := shell.compile.format_code_name(file)):
+        return f"{' '.join(cell)}, line {line}"
+    return f"{readable_path(file)}:{line}"
 
 
 def _is_users(frame: FrameType) -> bool:
@@ -54,12 +68,33 @@ def say_all(error: BaseException) -> None:
 
 
 def tell_users_errors() -> None:
-    """Let a program that ends by such an error end with these words alone.
+    """Let a program, or a cell, that ends by such an error end with these words alone.
 
     Whoever has a hook of their own keeps it.
     """
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _end_program
+    shell = _get_shell()
+    if shell and not shell.custom_exceptions:
+        shell.set_custom_exc((Exception,), _end_cell)
+
+
+def _get_shell() -> Any:
+    """The IPython of a notebook's kernel; none in other programs."""
+    ipython = sys.modules.get("IPython")
+    return ipython and ipython.get_ipython()
+
+
+def _end_cell(
+    shell: Any,
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+    tb_offset: int | None = None,
+) -> None:
+    if not hasattr(error, _SHOW) and not is_all_wanted() and (said := describe_users_error(error)):
+        setattr(error, _SHOW, lambda: [f"stoker: {escape_controls(said)}"])
+    shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
 
 
 def _end_program(
@@ -80,11 +115,19 @@ def _advise(error: BaseException, inner: Frames, line: str) -> str:
     is_direct = all(_is_on_the_way(_get_file(frame)) for frame, _ in inner)
     if not is_direct or isinstance(error, StokerError):
         return ""
-    if hint := missing_name_hint(error, line) or _advise_without_member(error):
+    hint = missing_name_hint(error, line) or _advise_without_member(error) or _advise_graph(error)
+    if hint:
         return hint
     if isinstance(error, ModuleNotFoundError) and error.name and not inner:
         return advise_package(error.name.partition(".")[0])
     return ""
+
+
+def _advise_graph(error: BaseException) -> str:
+    """What to do where a Session of TensorFlow 1 is given what TensorFlow 2 has computed."""
+    if not re.match("The Session graph is empty|Fetch argument .* EagerTensor", str(error), re.S):
+        return ""
+    return NEEDS_GRAPH
 
 
 def _advise_without_member(error: BaseException) -> str:

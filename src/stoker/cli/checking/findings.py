@@ -17,14 +17,15 @@ from stoker.any_python.url_files import PlaceError, find_lack, require_place, re
 from stoker.cli.checking.beam_runners import RunnerReader
 from stoker.cli.checking.names import (
     FAMILY,
+    PROVIDERS,
     Missing,
     Names,
     is_family,
-    list_packages_with_keras_2,
 )
 from stoker.cli.checking.notebooks import Notebook
 from stoker.cli.checking.old_layouts import OldLayouts
-from stoker.cli.checking.older_pandas import find_older_call
+from stoker.cli.checking.older_pandas import find_older_call, is_append
+from stoker.cli.checking.sessions import find_eager_runs
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
 from stoker.cli.checking.undefined import find_undefined
@@ -33,7 +34,6 @@ from stoker.user_code.imports import is_importable
 from stoker.user_code.keras_choice import (
     asks_for_keras_3,
     find_keras_2_lines,
-    imports_keras_of_tensorflow,
     users_environ,
     uses_keras_2,
 )
@@ -42,6 +42,7 @@ from stoker.user_code.known_texts import KnownTexts, get_name
 from stoker.user_code.problems import changes_path
 from stoker.user_code.sure_lines import find_sure_nodes
 from stoker.user_code.variables import VariableReader
+from stoker.views.users_errors import NEEDS_GRAPH
 
 
 class State(enum.StrEnum):
@@ -206,12 +207,13 @@ class _Checker:
             for one in ast.walk(tree)
         )
         self._undefined = find_undefined(tree, text, source.notebook)
+        self._eager_run = next(find_eager_runs(tree, text), None)
         self._installs = self._read_installs()
         called = {get_name(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
         self._may_be_made_here = bool(source.notebook) or bool(called & _FETCHERS)
         self._changes_path = any(map(changes_path, ast.walk(tree)))
         self._given_back: list[tuple[str, int, _Reach]] = []
-        self._early_lines = frozenset() if self._is_module else _list_lines_before_tfx(tree)
+        self._early_lines = frozenset() if self._is_module else _list_early_lines(tree)
 
     def read(self, tree: ast.Module) -> None:
         """Look at every line that can be reached."""
@@ -222,7 +224,7 @@ class _Checker:
                 self._read_import(node, visit.reach)
             elif isinstance(node, ast.Call):
                 self._read_call(node, visit.reach)
-            elif isinstance(node, ast.Attribute | ast.Name):
+            elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
                 with self._noting(node.lineno, visit.reach):
                     self._read_name(node)
                 self._read_undefined(node, visit.reach)
@@ -236,9 +238,9 @@ class _Checker:
             self._read_keras(tree, way)
         elif self._is_program():
             self._read_keras(tree, "it runs with Keras 3: set TF_USE_LEGACY_KERAS=1 for it.")
-        is_without_tfx = self._is_program() and not self._names_any("tfx")
+        is_without_any = self._is_program() and not self._names_any(*PROVIDERS)
         for name, line, reach in self._given_back:
-            if is_without_tfx or line in self._early_lines:
+            if is_without_any or line in self._early_lines:
                 message = f"{name} is there only after tfx: put `import tfx` before this line."
                 self._add(State.NEEDS, line, message, reach)
 
@@ -259,11 +261,7 @@ class _Checker:
 
     def _has_keras_2(self, tree: ast.Module) -> bool:
         """Whether tf.keras becomes Keras 2 by what cells, or a program, import."""
-        if asks_for_keras_3(tree):
-            return False
-        if any(self._names_any(package) for package in list_packages_with_keras_2()):
-            return True
-        return self._names_any("tensorflow_transform") and not imports_keras_of_tensorflow(tree)
+        return self._names_any(*PROVIDERS) and not asks_for_keras_3(tree)
 
     def _is_program(self) -> bool:
         """Whether Python alone would run the text."""
@@ -271,9 +269,10 @@ class _Checker:
         is_module = self._is_module and not self._names_any("tensorflow_transform.beam")
         return not (self._source.is_reached or self._source.reaches or is_module)
 
-    def _names_any(self, package: str) -> bool:
-        """Whether the text names something of a package."""
-        return any(f"{name}.".startswith(f"{package}.") for name in self._names.used)
+    def _names_any(self, *packages: str) -> bool:
+        """Whether the text names something of one of the packages."""
+        below = tuple(f"{package}." for package in packages)
+        return any(f"{name}.".startswith(below) for name in self._names.used)
 
     def describe_names(self) -> Iterator[Finding]:
         """What is found of each package of the family."""
@@ -306,6 +305,10 @@ class _Checker:
         self._read_runner(call, reach)
         if older := find_older_call(call):
             self._add(State.NEEDS, call.lineno, older, reach)
+        if call is self._eager_run:
+            self._add(State.NEEDS, call.lineno, NEEDS_GRAPH, reach)
+        if is_append(call) and not older:
+            self._given_back.append(("DataFrame.append", call.lineno, reach))
         if problem := self._old_layouts.find_problem(call):
             self._add(State.NEEDS, call.lineno, problem, reach)
         for message in self._steps.find_doubts(call):
@@ -442,11 +445,12 @@ class _Checker:
     @contextlib.contextmanager
     def _noting(self, line: int, reach: _Reach) -> Iterator[None]:
         """Note what is missing, unless the code goes on without it."""
-        self._names.given_back.clear()
+        self._names.of_tensorflow_1.clear()
         try:
             yield
             if reach is not _Reach.CAUGHT:
-                self._given_back += [(name, line, reach) for name in self._names.given_back]
+                named = self._names.of_tensorflow_1
+                self._given_back += [(name, line, reach) for name in named]
         except Missing as missing:
             if reach is not _Reach.CAUGHT:
                 # What names a command to have it by, can be had.
@@ -483,12 +487,12 @@ def _parse_all(paths: Sequence[str]) -> Iterator[ast.Module]:
             yield ast.parse(file.read())
 
 
-def _list_lines_before_tfx(tree: ast.Module) -> frozenset[int]:
-    """The lines that Python runs before the first of them that imports tfx; none if none does."""
+def _list_early_lines(tree: ast.Module) -> frozenset[int]:
+    """The lines that Python runs before the first import of a provider; none if there is none."""
     early: list[int] = []
     for statement in tree.body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            if any(name.partition(".")[0] == "tfx" for name in _list_modules(statement)):
+            if any(name in PROVIDERS for name in _list_modules(statement)):
                 return frozenset(early)
         elif not isinstance(statement, ast.FunctionDef | ast.ClassDef):
             early += range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
@@ -537,6 +541,8 @@ def _walk(node: ast.AST, reach: _Reach, hidden: frozenset[str]) -> Iterator[_Vis
         for child in children:
             if isinstance(child, ast.AST) and inside is not None:
                 yield from _walk(child, inside, hidden)
+                if isinstance(child, ast.If) and isinstance(child.body[-1], ast.Return):
+                    inside = max(inside, _Reach.MAYBE)  # what follows may not be reached
 
 
 def _find_reach(node: ast.AST, part: str, reach: _Reach) -> _Reach | None:

@@ -19,6 +19,7 @@ from google.protobuf.message import Message
 from stoker.any_python.lines import describe_unknown_argument
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
+from stoker.patches.tensorflow_transform import DATASET_SCHEMA
 from stoker.patches.tensorflow_transform_older import RENAMED
 from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
@@ -36,12 +37,18 @@ FAMILY = (*_IMPORTED, *_READ)
 
 _MADE_LATE = ("tensorflow.compat", "tensorflow.estimator", "tensorflow.keras", "tfx_bsl.cc")
 """What a library, or a worker, makes while it is imported: no file says what is in it."""
+_OLD_SCHEMA = "tensorflow_transform.tf_metadata.dataset_schema"
 _GIVEN_BACK = (
-    "tensorflow_transform.tf_metadata.dataset_schema",
+    *(f"{_OLD_SCHEMA}.{name}" for name in DATASET_SCHEMA),
     *(f"tensorflow_transform.{name}" for name in RENAMED),
     "tfx_bsl.cc.tfx_bsl_extension.coders.RecordBatchToExamples",
 )
-"""What newer versions lack, and Stoker adds: in its workers, and where tfx is imported."""
+"""What newer versions lack, and Stoker adds as they are imported."""
+PROVIDERS = (
+    *("tfx", "tensorflow_data_validation", "tensorflow_model_analysis"),
+    *("tensorflow_transform", "tfx_bsl"),
+)
+"""The packages whose import lets a program have names of TensorFlow 1, and Keras 2."""
 _HOMES = {
     "metadata_store_pb2": "ml_metadata.proto",
     **dict.fromkeys(
@@ -68,7 +75,7 @@ class Names:
     def __init__(self) -> None:
         self.used: set[str] = set()
         """The names of the family that were found."""
-        self.given_back: list[str] = []
+        self.of_tensorflow_1: list[str] = []
         """Those of them that are only there because Stoker adds them."""
         self.hidden: frozenset[str] = frozenset()
         """Names that mean something else just now: a function's own."""
@@ -78,8 +85,6 @@ class Names:
         """Remember what an import binds; raises Missing."""
         if isinstance(statement, ast.ImportFrom):
             module = statement.module or ""
-            is_made_late = _is_below(module, _MADE_LATE)
-            self._note_given_back(f"{module}.{alias.name}" if is_made_late else module)
             if statement.level or not is_family(module):
                 self._bound.pop(alias.asname or alias.name, None)
             elif alias.name == "*":
@@ -89,7 +94,6 @@ class Names:
                     _find_module(module), alias.name
                 )
         elif is_family(alias.name):
-            self._note_given_back(alias.name)
             found = _find_module(alias.name)
             self.used.add(alias.name)
             top = alias.name.partition(".")[0]
@@ -139,12 +143,9 @@ class Names:
         found = _find_member(owner, name)
         module = owner.name if isinstance(owner, ReadModule) else owner.__name__
         self.used.add(f"{module}.{name}")
-        self._note_given_back(f"{module}.{name}")
+        if is_found_in_compat(f"{module}.{name}"):
+            self.of_tensorflow_1.append(f"{module}.{name}")
         return found
-
-    def _note_given_back(self, name: str) -> None:
-        if _is_below(name, _GIVEN_BACK) or is_found_in_compat(name):
-            self.given_back.append(name)
 
 
 def is_family(module: str) -> bool:
@@ -152,18 +153,12 @@ def is_family(module: str) -> bool:
     return module.partition(".")[0] in FAMILY
 
 
-def list_packages_with_keras_2() -> list[str]:
-    """The packages whose import lets a program's tf.keras be Keras 2: tfx, and our stand-ins."""
-    stand_ins = ("tensorflow_data_validation", "tensorflow_model_analysis")
-    return ["tfx", *(one for one in stand_ins if "on_path" in str(find_module(one)))]
-
-
 def _find_module(name: str) -> ModuleType | ReadModule | None:
     if name.partition(".")[0] in _IMPORTED:
         return _import(name)
     if _is_below(name, (*_MADE_LATE, *_GIVEN_BACK)):
         return None
-    if find_module(name) is None:
+    if name != _OLD_SCHEMA and find_module(name) is None:
         raise Missing(describe_missing(name))
     return ReadModule(name)
 
@@ -213,7 +208,9 @@ def _find_read_member(module: str, name: str) -> ReadModule | None:
     path = f"{module}.{name}"
     if _is_below(path, (*_MADE_LATE, *_GIVEN_BACK)):
         return None
-    names = read_names(module)
+    if path == _OLD_SCHEMA:
+        return ReadModule(path)
+    names = {} if module == _OLD_SCHEMA else read_names(module)
     if names is None or name.startswith("__"):
         return None
     home = names.get(name, path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a file uses and nothing in it gives a value: they fail when their line is reached.
+"""Names that a file uses and nothing in it, or only what follows, gives a value: they fail.
 
 What the text alone does not show is left alone: a file with `import *`, `exec` or `globals()`, a
 notebook whose magics make names, a name that a `try` catches, and annotations.
@@ -42,7 +42,31 @@ def find_undefined(
     for use in _list_global_uses(tree, []):
         if use.id not in bound | given:
             first.setdefault(use.id, use)
-    return {use: _describe(name, bound) for name, use in first.items()}
+    found: dict[ast.AST, str] = {use: _describe(name, bound) for name, use in first.items()}
+    for use in _list_early_uses(tree, bound - given):
+        found[use] = f"{use.id} gets its value only further below. Move that up, or this down."
+    return found
+
+
+def _list_early_uses(tree: ast.Module, bound: Collection[str]) -> Iterator[ast.Name]:
+    """The uses of names, outside of functions, that come before whatever gives them a value."""
+    late = set(bound) - {
+        name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
+    }
+    for statement in tree.body:
+        late -= _list_own_names(statement)
+        if not isinstance(statement, (*_SCOPES, ast.Try)):
+            for use in _list_global_uses(statement, [_list_names_in_scopes(statement)]):
+                if use.id in late:
+                    late.remove(use.id)  # once is enough
+                    yield use
+
+
+def _list_names_in_scopes(statement: ast.stmt) -> frozenset[str]:
+    """What is used only when a function that the statement makes is called."""
+    inner = [one for one in ast.walk(statement) if isinstance(one, _SCOPES)]
+    used = (one.id for scope in inner for one in ast.walk(scope) if isinstance(one, ast.Name))
+    return frozenset(used)
 
 
 def _describe(name: str, bound: Collection[str]) -> str:
