@@ -64,6 +64,17 @@ def test_big_query_is_needed_where_it_cannot_be_reached(check, monkeypatch):
     assert check()["would_run"]
 
 
+def test_what_a_program_imports_finds_its_own_imports_beside_the_program(check):
+    record = check(
+        "src/run.py",
+        src__run="import tfx\nfrom parts import steps",
+        src__parts__steps="from helpers import features",
+        src__helpers__features="import no_such_package",
+    )
+    (need,) = lines(record, "needs")
+    assert need.startswith("needs 1: no_such_package is not installed")
+
+
 def test_a_variable_that_nobody_sets_is_needed(check):
     ask = "import os, tfx\ndef make():\n    return os.environ['MY_TEST_BUCKET']\n"
     record = check(pipeline=f"{ask}bucket = make()")

@@ -49,6 +49,8 @@ class ModuleImports:
 
     files: tuple[str, ...] = ()
     """The file itself and the local files that it reaches, each once, sorted."""
+    loaded: tuple[str, ...] = ()
+    """Those that are loaded for certain: by imports at the top of files, its own first."""
     third_party: tuple[str, ...] = ()
     """Installed modules outside the standard library, in order of first use."""
     not_found: frozenset[str] = frozenset()
@@ -131,6 +133,7 @@ class _Scanner:
         self.module_file = module_file
         self.package = dotted_name.rpartition(".")[0]
         self.files: set[str] = set()
+        self.imported_at_top: dict[str, list[str]] = {}
         self.third_party: dict[str, None] = {}
         self.not_found: set[str] = set()
         self.trees: dict[str, ast.Module] = {}
@@ -148,6 +151,7 @@ class _Scanner:
             self.follow(self.package)
         return ModuleImports(
             files=tuple(sorted(self.files)),
+            loaded=tuple(self.list_loaded()),
             third_party=tuple(self.third_party),
             not_found=frozenset(self.not_found),
             trees=self.trees,
@@ -164,19 +168,31 @@ class _Scanner:
         if tree is None:
             return
         self.trees[source.path] = tree
+        at_top = self.imported_at_top.setdefault(source.path, [])
         for statement in import_statements(tree):
             for name in _list_names(statement, source.package):
-                self.follow(name)
+                paths = self.follow(name)
+                at_top += paths if statement in tree.body else []
 
-    def follow(self, dotted_name: str) -> None:
-        """Read what a name means in the user's folders, or note it as installed."""
+    def list_loaded(self) -> list[str]:
+        """The files that Python loads with the module file, whatever the code in them does."""
+        found = {self.module_file: None}
+        left = [self.module_file]
+        while left:
+            more = [one for one in self.imported_at_top.get(left.pop(), ()) if one not in found]
+            found.update(dict.fromkeys(more))
+            left += more
+        return list(found)
+
+    def follow(self, dotted_name: str) -> list[str]:
+        """Read the user's files that a name means, and name them, or note it as installed."""
         if dotted_name.partition(".")[0] in OUR_PACKAGES:
-            return
+            return []
         specs = _find_parts(dotted_name, self._local_paths)
         if specs and self._is_local(specs[0], dotted_name.partition(".")[0]):
-            self._read_parts(dotted_name.split("."), specs)
-        else:
-            self._note_third_party(dotted_name)
+            return self._read_parts(dotted_name.split("."), specs)
+        self._note_third_party(dotted_name)
+        return []
 
     def _is_local(self, top: ModuleSpec, name: str) -> bool:
         if name == self.package.partition(".")[0]:
@@ -185,12 +201,15 @@ class _Scanner:
         own_name = _file_of(top) == self.module_file
         return not own_name and not any(is_installed(place) for place in _places(top))
 
-    def _read_parts(self, parts: list[str], specs: list[ModuleSpec]) -> None:
+    def _read_parts(self, parts: list[str], specs: list[ModuleSpec]) -> list[str]:
+        paths = []
         for depth, spec in enumerate(specs, start=1):
             path = _file_of(spec)
             is_package = spec.submodule_search_locations is not None
             if path and path.endswith(".py"):
                 self.read(_Source(path, ".".join(parts[: depth if is_package else depth - 1])))
+                paths.append(path)
+        return paths
 
     def _note_third_party(self, dotted_name: str) -> None:
         parts = dotted_name.split(".")
