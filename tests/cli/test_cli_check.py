@@ -98,8 +98,9 @@ def test_a_variable_that_nobody_sets_is_needed(check):
         ("from tfx import v1 as tfx\n\ntfx.components.ExampleDiff(x=1)", 3, "previous_statistics"),
         ("import tfx.components\ntfx.components.ExampleDiff()", 2, "previous_statistics"),
         ("import tensorflow_data_validation as tfdv\ntfdv.DetectFeatureSkew", 2, "skew_comparator"),
-        ("import kfp", 1, "stoker run FILE"),
-        ("from airflow import models", 1, "stoker run FILE"),
+        ("import kfp\nkfp.Client()", 2, "`stoker run` runs the pipeline on this machine"),
+        ("from tensorflow_cloud import CloudTuner\nCloudTuner()", 2, "run on this machine"),
+        ("from airflow import models", 1, "`stoker run` runs the pipeline on this machine"),
         ("from google.colab import drive", 1, "paths on this machine"),
         ("from tfx import components as c\nmake = c.ExampleDiff", 2, "previous_statistics"),
         (
@@ -385,12 +386,20 @@ def test_what_is_under_an_if_is_told_and_would_run(check, stoker):
     assert "refused  pipeline.py:4  if this line is reached: tfx.extensions" in out
 
 
+def test_a_package_for_the_cloud_may_be_imported_by_what_uses_it_under_an_if(check):
+    branch = "if tfx.__version__:\n    kfp.compiler.Compiler()\n"
+    record = check(pipeline=f"import kfp\nimport tfx\n{branch}")
+    assert record["would_run"]
+    (told,) = lines(record, "refused")
+    assert told.startswith("refused 4: if this line is reached: kfp.compiler.Compiler is not here.")
+
+
 def test_a_folder_with_a_runner_for_each_orchestrator_would_run(check):
     record = check(
         local_runner="from tfx import v1 as tfx\nfrom pipelines import taxi\n"
         "tfx.orchestration.LocalDagRunner().run(taxi.make())",
         kubeflow_runner="from kfp import onprem\nfrom tfx import v1 as tfx\n"
-        "from pipelines import taxi\n"
+        "from pipelines import taxi\nonprem.mount_pvc()\n"
         "tfx.orchestration.experimental.KubeflowDagRunner().run(taxi.make())",
         pipelines__taxi="from tfx.components import CsvExampleGen",
     )

@@ -19,6 +19,7 @@ from google.protobuf.message import Message
 from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
 from stoker.patches.tensorflow_transform_older import RENAMED
+from stoker.stand_ins.named_only import NamedOnly, is_named_only
 from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
 from stoker.user_code.installed_names import (
@@ -77,6 +78,9 @@ class Names:
         """Remember what an import binds; raises Missing."""
         if isinstance(statement, ast.ImportFrom):
             module = statement.module or ""
+            if is_named_only(module):
+                self._bound[alias.asname or alias.name] = NamedOnly(f"{module}.{alias.name}")
+                return
             is_made_late = _is_below(module, _MADE_LATE)
             self._note_given_back(f"{module}.{alias.name}" if is_made_late else module)
             if statement.level or not is_family(module):
@@ -93,6 +97,9 @@ class Names:
             self.used.add(alias.name)
             top = alias.name.partition(".")[0]
             self._bound[alias.asname or top] = found if alias.asname else _find_module(top)
+        elif is_named_only(alias.name):
+            top = alias.name.partition(".")[0]
+            self._bound[alias.asname or top] = NamedOnly(alias.name if alias.asname else top)
 
     def assign(self, name: str, value: ast.expr) -> None:
         """Remember a name that stands for another one: `Trainer = tfx.components.Trainer`."""
@@ -111,6 +118,8 @@ class Names:
         if not isinstance(node, ast.Attribute):
             return None
         owner = self.find(node.value)
+        if isinstance(owner, NamedOnly):
+            return getattr(owner, node.attr, None)
         # Members of classes and values are Python's to look up.
         return self._take(owner, node.attr) if isinstance(owner, ModuleType | ReadModule) else None
 
