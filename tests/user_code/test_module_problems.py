@@ -67,3 +67,31 @@ def test_a_module_that_changes_the_path_may_find_what_its_neighbour_imports(tmp_
     (tmp_path / "module.py").write_text("import sys\nsys.path.append('/x')\nimport features\n")
     (tmp_path / "features.py").write_text("import no_such\n")
     assert find_problems(str(tmp_path / "module.py")) == []
+
+
+def test_a_file_of_ones_own_that_is_not_there_is_told(tmp_path):
+    (tmp_path / "project").mkdir()
+    module = tmp_path / "project" / "preprocess.py"
+    module.write_text("import os\n\nfrom . import utils\n")
+    (problem,) = find_problems(str(module))
+    assert problem == (
+        f"{module}, line 3: project has no utils: put utils.py into its folder, or leave the "
+        "import out."
+    )
+    (tmp_path / "project" / "utils.py").touch()
+    assert find_problems(str(module)) == []
+    module.write_text("from project.helpers.more import one\n")
+    (problem,) = find_problems(str(module), import_paths=[str(tmp_path)])
+    assert f"{module}, line 1: project has no helpers:" in problem
+
+
+def test_what_a_package_has_in_its_init_is_not_told(tmp_path):
+    (tmp_path / "project").mkdir()
+    module = tmp_path / "project" / "preprocess.py"
+    module.write_text("from project import KEYS\nfrom project.names import LABEL\n")
+    (tmp_path / "project" / "__init__.py").write_text("KEYS = ['a']\n")
+    (tmp_path / "project" / "names.py").write_text("from project import *\n")
+    assert find_problems(str(module)) == []
+    module.write_text("from project import made_late\n")
+    (tmp_path / "project" / "__init__.py").write_text("def __getattr__(name): ...\n")
+    assert find_problems(str(module)) == []

@@ -11,6 +11,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,6 +56,8 @@ class ModuleImports:
     """Installed modules outside the standard library, in order of first use."""
     not_found: frozenset[str] = frozenset()
     """The outermost names of what is neither installed nor among the user's own files."""
+    lacking: Mapping[str, Sequence[tuple[int, str]]]
+    """By file, the lines at its top and the dotted names that its packages do not have there."""
     trees: Mapping[str, ast.Module]
     """The parsed files by path, in the order of import; one that does not parse is left out."""
 
@@ -134,6 +137,7 @@ class _Scanner:
         self.package = dotted_name.rpartition(".")[0]
         self.files: set[str] = set()
         self.imported_at_top: dict[str, list[str]] = {}
+        self.lacking: dict[str, list[tuple[int, str]]] = {}
         self.third_party: dict[str, None] = {}
         self.not_found: set[str] = set()
         self.trees: dict[str, ast.Module] = {}
@@ -154,6 +158,7 @@ class _Scanner:
             loaded=tuple(self.list_loaded()),
             third_party=tuple(self.third_party),
             not_found=frozenset(self.not_found),
+            lacking=self.lacking,
             trees=self.trees,
         )
 
@@ -172,7 +177,11 @@ class _Scanner:
         for statement in import_statements(tree):
             for name in _list_names(statement, source.package):
                 paths = self.follow(name)
-                at_top += paths if statement in tree.body else []
+                if statement not in tree.body:
+                    continue
+                at_top += paths
+                if lacking := self._find_lacking(name, statement):
+                    self.lacking.setdefault(source.path, []).append((statement.lineno, lacking))
 
     def list_loaded(self) -> list[str]:
         """The files that Python loads with the module file, whatever the code in them does."""
@@ -193,6 +202,22 @@ class _Scanner:
             return self._read_parts(dotted_name.split("."), specs)
         self._note_third_party(dotted_name)
         return []
+
+    def _find_lacking(self, dotted_name: str, statement: ImportStatement) -> str | None:
+        """What a package of the user's own does not have, neither as a module nor as a name."""
+        parts = dotted_name.split(".")
+        if len(_find_parts(dotted_name, self._local_paths)) in (0, len(parts)):
+            return None
+        specs = _find_parts(dotted_name, [*self._local_paths, *self._installed_paths])
+        depth = len(specs)
+        if depth == len(parts) or not self._is_local(specs[0], parts[0]):
+            return None
+        may_be_name = isinstance(statement, ast.ImportFrom) and depth == len(parts) - 1
+        if may_be_name and specs[-1].submodule_search_locations is None:
+            return None  # what a module has in it, Python tells
+        if (path := _file_of(specs[-1])) and _may_have(path, parts[depth]):
+            return None
+        return ".".join(parts[: depth + 1])
 
     def _is_local(self, top: ModuleSpec, name: str) -> bool:
         if name == self.package.partition(".")[0]:
@@ -219,6 +244,12 @@ class _Scanner:
             self.third_party.setdefault(".".join(parts[:depth]))
         else:
             self.not_found.add(parts[0])
+
+
+def _may_have(path: str, name: str) -> bool:
+    """Whether a file may bind a name, or say where else a package's modules are."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return bool(re.search(rf"\b{name}\b|\*|__path__|__getattr__|globals\(", file.read()))
 
 
 def _parse(path: str) -> ast.Module | None:

@@ -85,6 +85,10 @@ def _find_missing_imports(module_file: str, imports: ModuleImports) -> Iterator[
     # A known package is no file of the user's: it does not lie beside the module.
     passes_known = _imports_from_elsewhere(texts, trees.values())
     told: set[str] = set()
+    for path in [] if is_dynamic else trees:
+        where = module_file if path == os.path.abspath(module_file) else path
+        for line, name in imports.lacking.get(path, ()):
+            yield f"{where}, line {line}: {describe_lacking(name)}"
     for path, statement in _list_imports_at_top(trees):
         where = module_file if path == os.path.abspath(module_file) else path
         for name in _list_outermost(statement):
@@ -96,6 +100,12 @@ def _find_missing_imports(module_file: str, imports: ModuleImports) -> Iterator[
         for name in [] if is_dynamic else _list_modules(statement):
             if _is_gone_from_tensorflow(name):
                 yield f"{where}, line {statement.lineno}: {_advise_environment(name)}"
+
+
+def describe_lacking(name: str) -> str:
+    """That a package of the user's own lacks a module."""
+    package, _, last = name.rpartition(".")
+    return f"{package} has no {last}: put {last}.py into its folder, or leave the import out."
 
 
 def _list_imports_at_top(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, ImportStatement]]:
