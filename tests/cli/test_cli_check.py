@@ -91,6 +91,24 @@ def test_a_variable_that_nobody_sets_is_needed(check):
     assert not lines(check(pipeline=f"import os\n{caught}"), "needs")
 
 
+def test_a_variable_that_nobody_sets_is_needed_where_text_is_made_of_it(check):
+    configs = "import os\nBUCKET = os.getenv('MY_TEST_BUCKET')\nROOT = os.environ.get('MY_ROOT')\n"
+    start = "import os, configs, tfx\nfrom configs import ROOT\n"
+    record = check("run.py", run=f"{start}out = 'gs://' + configs.BUCKET", configs=configs)
+    assert not record["would_run"]
+    assert lines(record, "needs") == [
+        "needs 3: the environment variable MY_TEST_BUCKET is not set, and this line makes text of "
+        "it: export it before the run."
+    ]
+    assert not check("run.py", run=f"{start}data = os.path.join(ROOT, 'data')")["would_run"]
+    assert check("run.py", run=f"{start}print(configs.BUCKET)")["would_run"]
+    given = configs.replace("'MY_TEST_BUCKET'", "'MY_TEST_BUCKET', 'b'")
+    used = f"{start}out = 'gs://' + configs.BUCKET"
+    assert not lines(check("run.py", run=used, configs=given), "needs")
+    given = f"{configs}if not BUCKET:\n    BUCKET = 'b'\n"
+    assert not lines(check("run.py", run=used, configs=given), "needs")
+
+
 @pytest.mark.parametrize(
     ("source", "line", "advice"),
     [
