@@ -73,6 +73,8 @@ def test_what_a_program_imports_finds_its_own_imports_beside_the_program(check):
     )
     (need,) = lines(record, "needs")
     assert need.startswith("needs 1: no_such_package is not installed")
+    record = check("src/run.py", src__run="import tfx\nfrom src.helpers import features")
+    assert "src/helpers/features.py" in record["files"]  # `python -m src.run` finds it
 
 
 def test_a_variable_that_nobody_sets_is_needed(check):
