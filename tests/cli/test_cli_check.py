@@ -65,6 +65,19 @@ def test_big_query_is_needed_where_it_cannot_be_reached(check, monkeypatch):
     assert check()["would_run"]
 
 
+def test_what_a_program_imports_finds_its_own_imports_beside_the_program(check):
+    record = check(
+        "src/run.py",
+        src__run="import tfx\nfrom parts import steps",
+        src__parts__steps="from helpers import features",
+        src__helpers__features="import no_such_package",
+    )
+    (need,) = lines(record, "needs")
+    assert need.startswith("needs 1: no_such_package is not installed")
+    record = check("src/run.py", src__run="import tfx\nfrom src.helpers import features")
+    assert "src/helpers/features.py" in record["files"]  # `python -m src.run` finds it
+
+
 def test_a_variable_that_nobody_sets_is_needed(check):
     ask = "import os, tfx\ndef make():\n    return os.environ['MY_TEST_BUCKET']\n"
     record = check(pipeline=f"{ask}bucket = make()")
@@ -81,6 +94,24 @@ def test_a_variable_that_nobody_sets_is_needed(check):
     assert not lines(check(pipeline=f"import os\n{caught}"), "needs")
 
 
+def test_a_variable_that_nobody_sets_is_needed_where_text_is_made_of_it(check):
+    configs = "import os\nBUCKET = os.getenv('MY_TEST_BUCKET')\nROOT = os.environ.get('MY_ROOT')\n"
+    start = "import os, configs, tfx\nfrom configs import ROOT\n"
+    record = check("run.py", run=f"{start}out = 'gs://' + configs.BUCKET", configs=configs)
+    assert not record["would_run"]
+    assert lines(record, "needs") == [
+        "needs 3: the environment variable MY_TEST_BUCKET is not set, and this line makes text of "
+        "it: export it before the run."
+    ]
+    assert not check("run.py", run=f"{start}data = os.path.join(ROOT, 'data')")["would_run"]
+    assert check("run.py", run=f"{start}print(configs.BUCKET)")["would_run"]
+    given = configs.replace("'MY_TEST_BUCKET'", "'MY_TEST_BUCKET', 'b'")
+    used = f"{start}out = 'gs://' + configs.BUCKET"
+    assert not lines(check("run.py", run=used, configs=given), "needs")
+    given = f"{configs}if not BUCKET:\n    BUCKET = 'b'\n"
+    assert not lines(check("run.py", run=used, configs=given), "needs")
+
+
 @pytest.mark.parametrize(
     ("source", "line", "advice"),
     [
@@ -88,8 +119,9 @@ def test_a_variable_that_nobody_sets_is_needed(check):
         ("from tfx import v1 as tfx\n\ntfx.components.ExampleDiff(x=1)", 3, "previous_statistics"),
         ("import tfx.components\ntfx.components.ExampleDiff()", 2, "previous_statistics"),
         ("import tensorflow_data_validation as tfdv\ntfdv.DetectFeatureSkew", 2, "skew_comparator"),
-        ("import kfp", 1, "stoker run FILE"),
-        ("from airflow import models", 1, "stoker run FILE"),
+        ("import kfp\nkfp.Client()", 2, "`stoker run` runs the pipeline on this machine"),
+        ("from tensorflow_cloud import CloudTuner\nCloudTuner()", 2, "run on this machine"),
+        ("from airflow import models", 1, "`stoker run` runs the pipeline on this machine"),
         ("from google.colab import drive", 1, "paths on this machine"),
         ("from tfx import components as c\nmake = c.ExampleDiff", 2, "previous_statistics"),
         (
@@ -387,12 +419,20 @@ def test_what_is_under_an_if_is_told_and_would_run(check, stoker):
     assert "refused  pipeline.py:4  if this line is reached: tfx.extensions" in out
 
 
+def test_a_package_for_the_cloud_may_be_imported_by_what_uses_it_under_an_if(check):
+    branch = "if tfx.__version__:\n    kfp.compiler.Compiler()\n"
+    record = check(pipeline=f"import kfp\nimport tfx\n{branch}")
+    assert record["would_run"]
+    (told,) = lines(record, "refused")
+    assert told.startswith("refused 4: if this line is reached: kfp.compiler.Compiler is not here.")
+
+
 def test_a_folder_with_a_runner_for_each_orchestrator_would_run(check):
     record = check(
         local_runner="from tfx import v1 as tfx\nfrom pipelines import taxi\n"
         "tfx.orchestration.LocalDagRunner().run(taxi.make())",
         kubeflow_runner="from kfp import onprem\nfrom tfx import v1 as tfx\n"
-        "from pipelines import taxi\n"
+        "from pipelines import taxi\nonprem.mount_pvc()\n"
         "tfx.orchestration.experimental.KubeflowDagRunner().run(taxi.make())",
         pipelines__taxi="from tfx.components import CsvExampleGen",
     )

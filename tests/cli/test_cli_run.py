@@ -115,6 +115,21 @@ def test_a_file_that_runs_no_pipeline_says_what_it_should_do(here, ending):
     assert "stoker: pipeline.py ran no pipeline." in done.stderr
 
 
+def test_a_file_in_a_package_finds_the_package(file, here):
+    package = here / "my-project" / "notes"
+    package.mkdir(parents=True)
+    file.rename(package / "steps.py")
+    (package / "__init__.py").touch()
+    (package / "run.py").write_text(
+        "from tfx import v1 as tfx\nfrom notes import steps\n"
+        "step = steps.write(text='packed')\n"
+        "tfx.orchestration.LocalDagRunner().run(tfx.dsl.Pipeline('p', 'root', components=[step]))"
+    )
+    done = stoker_run("my-project/notes/run.py")
+    assert done.returncode == 0, done.stderr
+    assert (here / "root/write/model/1/note").read_text() == "packed"
+
+
 def test_the_exit_code_of_the_file_is_kept(here):
     (here / "pipeline.py").write_text("import sys; sys.exit(7)")
     assert stoker_run("pipeline.py").returncode == 7

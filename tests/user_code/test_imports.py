@@ -154,6 +154,13 @@ def test_a_package_is_as_many_folders_as_have_an_init(write, tmp_path, inits, ex
     assert (Path(root), name) == (tmp_path / expected[0], expected[1])
 
 
+def test_a_folder_whose_name_no_import_can_say_is_no_package(write, tmp_path):
+    write("my-pipelines/__init__.py")
+    write("my-pipelines/steps/__init__.py")
+    root, name = package_of(write("my-pipelines/steps/module.py"))
+    assert (Path(root), name) == (tmp_path / "my-pipelines", "steps.module")
+
+
 def test_reading_imports_loads_no_tensorflow(write, run_python):
     module = write("module.py", "import tensorflow as tf\nx = tf.keras")
     run_python(

@@ -47,3 +47,51 @@ def test_what_tensorflow_still_has_is_not_told(tmp_path):
         "import tensorflow.python.tpu.tpu_estimator\n"
     )
     assert find_problems(str(module)) == []
+
+
+def test_a_package_that_a_neighbour_imports_is_told_before_the_module_is_loaded(tmp_path):
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "module.py").write_text("from steps import features\n")
+    (tmp_path / "steps" / "features.py").write_text("import os\nimport no_such\n")
+    (problem,) = find_problems(str(tmp_path / "module.py"))
+    assert problem.startswith(f"{tmp_path}/steps/features.py, line 2: No module named 'no_such'.")
+
+
+def test_a_neighbour_that_only_a_function_imports_may_never_be_loaded(tmp_path):
+    (tmp_path / "module.py").write_text("def plot():\n    import drawing\n")
+    (tmp_path / "drawing.py").write_text("import no_such\n")
+    assert find_problems(str(tmp_path / "module.py")) == []
+
+
+def test_a_module_that_changes_the_path_may_find_what_its_neighbour_imports(tmp_path):
+    (tmp_path / "module.py").write_text("import sys\nsys.path.append('/x')\nimport features\n")
+    (tmp_path / "features.py").write_text("import no_such\n")
+    assert find_problems(str(tmp_path / "module.py")) == []
+
+
+def test_a_file_of_ones_own_that_is_not_there_is_told(tmp_path):
+    (tmp_path / "project").mkdir()
+    module = tmp_path / "project" / "preprocess.py"
+    module.write_text("import os\n\nfrom . import utils\n")
+    (problem,) = find_problems(str(module))
+    assert problem == (
+        f"{module}, line 3: project has no utils: put utils.py into its folder, or leave the "
+        "import out."
+    )
+    (tmp_path / "project" / "utils.py").touch()
+    assert find_problems(str(module)) == []
+    module.write_text("from project.helpers.more import one\n")
+    (problem,) = find_problems(str(module), import_paths=[str(tmp_path)])
+    assert f"{module}, line 1: project has no helpers:" in problem
+
+
+def test_what_a_package_has_in_its_init_is_not_told(tmp_path):
+    (tmp_path / "project").mkdir()
+    module = tmp_path / "project" / "preprocess.py"
+    module.write_text("from project import KEYS\nfrom project.names import LABEL\n")
+    (tmp_path / "project" / "__init__.py").write_text("KEYS = ['a']\n")
+    (tmp_path / "project" / "names.py").write_text("from project import *\n")
+    assert find_problems(str(module)) == []
+    module.write_text("from project import made_late\n")
+    (tmp_path / "project" / "__init__.py").write_text("def __getattr__(name): ...\n")
+    assert find_problems(str(module)) == []

@@ -162,8 +162,9 @@ def _load_pipeline_file(path: str) -> ModuleType:
 def package_of(module_file: str | os.PathLike[str]) -> tuple[str, str]:
     """Where a file's outermost package lies, and the file's dotted name from there.
 
-    A file in a folder without `__init__.py` is a module of its own: its folder, its bare name.
-    If it has relative imports, the folders that those reach are a package, as Python lets them be.
+    A file in a folder without `__init__.py`, or whose name no import statement can say, is a module
+    of its own: its folder, its bare name. If it has relative imports, the folders that those reach
+    are a package, as Python lets them be.
     """
     folder, name = os.path.split(os.path.splitext(os.path.abspath(module_file))[0])
     num_left = 0 if _is_package(folder) else _count_dots(module_file)
@@ -175,7 +176,8 @@ def package_of(module_file: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def _is_package(folder: str) -> bool:
-    return os.path.isfile(os.path.join(folder, "__init__.py"))
+    name = os.path.basename(folder)
+    return name.isidentifier() and os.path.isfile(os.path.join(folder, "__init__.py"))
 
 
 def _count_dots(module_file: str | os.PathLike[str]) -> int:

@@ -13,6 +13,7 @@ import click
 import stoker.stand_ins.provide  # noqa: F401 - a file may name what `import tfx` gives back before it
 from stoker.any_python.failures import WHOLE_TRACEBACK, is_all_wanted
 from stoker.any_python.lines import did_you_mean
+from stoker.any_python.modules import package_of, put_first_on_sys_path
 from stoker.cli.lookup import list_steps
 from stoker.cli.options import complete, fresh_option, parameter_option
 from stoker.cli.printing import print_line
@@ -168,11 +169,12 @@ def choose_launcher(
 def run_as_main(file: str, arguments: Sequence[str], pipelines: Sized) -> int:
     """Run a pipeline file as Python would; gives the exit code that it left with.
 
-    It should fill `pipelines`: a file that runs none is an error.
+    It should fill `pipelines`: a file that runs none is an error. One in a package finds the
+    package too, as with `python -m`.
     """
     path = os.path.abspath(file)
     sys.argv = [path, *arguments]
-    sys.path.insert(0, os.path.dirname(path))
+    put_first_on_sys_path(os.path.dirname(path), package_of(path)[0])
     code = _run(path, file)
     if not pipelines and not code:
         raise ValueError(

@@ -262,7 +262,8 @@ def _require_own_store(root: Root, config: StoreConfig) -> None:
     """A folder of caches is no place for records."""
     if root.url and config.is_file and config.path.startswith(os.path.join(root.path, "")):
         raise BadPipeline(
-            f"A pipeline whose root is {root.url} needs a store that lies elsewhere: Pipeline("
+            f"A pipeline whose root is {root.url} needs a store that lies elsewhere: "
+            "STOKER_STORE=metadata.db, `stoker run --store metadata.db`, or Pipeline("
             "metadata_connection_config=sqlite_metadata_connection_config('metadata.db'))."
         )
 

@@ -8,7 +8,7 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -25,6 +25,16 @@ _FEW = 8
 def tell_of_missing_modules(package: str, advise: Advise = lambda _: "") -> None:
     """Let the import of a module that `package` has not say so; to repeat it is harmless."""
     _finder.packages[package] = advise
+    _ask_last()
+
+
+def make_missing_modules(package: str, loader: Loader) -> None:
+    """Let `loader` make every module that is asked for below `package`."""
+    _finder.loaders[package] = loader
+    _ask_last()
+
+
+def _ask_last() -> None:
     if _finder not in sys.meta_path:
         sys.meta_path.append(_finder)
 
@@ -61,6 +71,7 @@ class _Finder(MetaPathFinder):
 
     def __init__(self) -> None:
         self.packages: dict[str, Advise] = {}
+        self.loaders: dict[str, Loader] = {}
 
     def find_spec(
         self,
@@ -70,6 +81,8 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Nothing for others; raises MissingModule for what one of our packages has not."""
         top, _, below = fullname.partition(".")
+        if below and top in self.loaders:
+            return importlib.util.spec_from_loader(fullname, self.loaders[top], is_package=True)
         if not below or top not in self.packages:
             return None
         text = self.packages[top](fullname) or describe_missing_module(fullname, _list_near(path))

@@ -11,6 +11,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,10 +50,14 @@ class ModuleImports:
 
     files: tuple[str, ...] = ()
     """The file itself and the local files that it reaches, each once, sorted."""
+    loaded: tuple[str, ...] = ()
+    """Those that are loaded for certain: by imports at the top of files, its own first."""
     third_party: tuple[str, ...] = ()
     """Installed modules outside the standard library, in order of first use."""
     not_found: frozenset[str] = frozenset()
     """The outermost names of what is neither installed nor among the user's own files."""
+    lacking: Mapping[str, Sequence[tuple[int, str]]]
+    """By file, the lines at its top and the dotted names that its packages do not have there."""
     trees: Mapping[str, ast.Module]
     """The parsed files by path, in the order of import; one that does not parse is left out."""
 
@@ -131,6 +136,8 @@ class _Scanner:
         self.module_file = module_file
         self.package = dotted_name.rpartition(".")[0]
         self.files: set[str] = set()
+        self.imported_at_top: dict[str, list[str]] = {}
+        self.lacking: dict[str, list[tuple[int, str]]] = {}
         self.third_party: dict[str, None] = {}
         self.not_found: set[str] = set()
         self.trees: dict[str, ast.Module] = {}
@@ -148,8 +155,10 @@ class _Scanner:
             self.follow(self.package)
         return ModuleImports(
             files=tuple(sorted(self.files)),
+            loaded=tuple(self.list_loaded()),
             third_party=tuple(self.third_party),
             not_found=frozenset(self.not_found),
+            lacking=self.lacking,
             trees=self.trees,
         )
 
@@ -164,19 +173,51 @@ class _Scanner:
         if tree is None:
             return
         self.trees[source.path] = tree
+        at_top = self.imported_at_top.setdefault(source.path, [])
         for statement in import_statements(tree):
             for name in _list_names(statement, source.package):
-                self.follow(name)
+                paths = self.follow(name)
+                if statement not in tree.body:
+                    continue
+                at_top += paths
+                if lacking := self._find_lacking(name, statement):
+                    self.lacking.setdefault(source.path, []).append((statement.lineno, lacking))
 
-    def follow(self, dotted_name: str) -> None:
-        """Read what a name means in the user's folders, or note it as installed."""
+    def list_loaded(self) -> list[str]:
+        """The files that Python loads with the module file, whatever the code in them does."""
+        found = {self.module_file: None}
+        left = [self.module_file]
+        while left:
+            more = [one for one in self.imported_at_top.get(left.pop(), ()) if one not in found]
+            found.update(dict.fromkeys(more))
+            left += more
+        return list(found)
+
+    def follow(self, dotted_name: str) -> list[str]:
+        """Read the user's files that a name means, and name them, or note it as installed."""
         if dotted_name.partition(".")[0] in OUR_PACKAGES:
-            return
+            return []
         specs = _find_parts(dotted_name, self._local_paths)
         if specs and self._is_local(specs[0], dotted_name.partition(".")[0]):
-            self._read_parts(dotted_name.split("."), specs)
-        else:
-            self._note_third_party(dotted_name)
+            return self._read_parts(dotted_name.split("."), specs)
+        self._note_third_party(dotted_name)
+        return []
+
+    def _find_lacking(self, dotted_name: str, statement: ImportStatement) -> str | None:
+        """What a package of the user's own does not have, neither as a module nor as a name."""
+        parts = dotted_name.split(".")
+        if len(_find_parts(dotted_name, self._local_paths)) in (0, len(parts)):
+            return None
+        specs = _find_parts(dotted_name, [*self._local_paths, *self._installed_paths])
+        depth = len(specs)
+        if depth == len(parts) or not self._is_local(specs[0], parts[0]):
+            return None
+        may_be_name = isinstance(statement, ast.ImportFrom) and depth == len(parts) - 1
+        if may_be_name and specs[-1].submodule_search_locations is None:
+            return None  # what a module has in it, Python tells
+        if (path := _file_of(specs[-1])) and _may_have(path, parts[depth]):
+            return None
+        return ".".join(parts[: depth + 1])
 
     def _is_local(self, top: ModuleSpec, name: str) -> bool:
         if name == self.package.partition(".")[0]:
@@ -185,12 +226,15 @@ class _Scanner:
         own_name = _file_of(top) == self.module_file
         return not own_name and not any(is_installed(place) for place in _places(top))
 
-    def _read_parts(self, parts: list[str], specs: list[ModuleSpec]) -> None:
+    def _read_parts(self, parts: list[str], specs: list[ModuleSpec]) -> list[str]:
+        paths = []
         for depth, spec in enumerate(specs, start=1):
             path = _file_of(spec)
             is_package = spec.submodule_search_locations is not None
             if path and path.endswith(".py"):
                 self.read(_Source(path, ".".join(parts[: depth if is_package else depth - 1])))
+                paths.append(path)
+        return paths
 
     def _note_third_party(self, dotted_name: str) -> None:
         parts = dotted_name.split(".")
@@ -200,6 +244,12 @@ class _Scanner:
             self.third_party.setdefault(".".join(parts[:depth]))
         else:
             self.not_found.add(parts[0])
+
+
+def _may_have(path: str, name: str) -> bool:
+    """Whether a file may bind a name, or say where else a package's modules are."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return bool(re.search(rf"\b{name}\b|\*|__path__|__getattr__|globals\(", file.read()))
 
 
 def _parse(path: str) -> ast.Module | None:

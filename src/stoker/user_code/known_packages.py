@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stoker.user_code.imports import PIP_NAMES
 
-RUN_HERE = "Leave it out, and run the pipeline on this machine: stoker run FILE."
+RUN_HERE = "Leave out what uses it: `stoker run` runs the pipeline on this machine without."
 """What to do instead of running it on another orchestrator."""
 
 
@@ -52,7 +52,7 @@ KNOWN = {
     "mlflow": KnownPackage(pip="'stoker[mlflow]'"),
     "tensorflow_addons": KnownPackage(environment="tf-2.15"),
     "tensorflow_cloud": KnownPackage(
-        advice="Train on this machine, or with workers on Ray: LocalDagRunner(OnRay())."
+        advice="Leave out what uses it: Trainer and Tuner run on this machine, or on Ray, without."
     ),
     "tensorflow_datasets": KnownPackage(pip="tensorflow-datasets"),
     "tensorflow_decision_forests": KnownPackage(environment="tf-2.15"),

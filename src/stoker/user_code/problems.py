@@ -5,7 +5,7 @@ import ast
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from stoker.any_python.lines import did_you_mean
 from stoker.user_code.imports import ImportStatement, ModuleImports, is_importable, scan
@@ -28,11 +28,14 @@ def find_problems(
     imports = scan(module_file, import_paths)
     if found := [*_find_syntax_errors(imports)]:
         return found
-    with open(module_file, encoding="utf-8", errors="replace") as file:
-        text = file.read()
     tree = imports.trees[os.path.abspath(module_file)]
-    found = [*_find_missing_imports(module_file, text, tree, imports)]
-    return [*found, *_find_missing_function(module_file, text, tree, functions)]
+    found = [*_find_missing_imports(module_file, imports)]
+    return [*found, *_find_missing_function(module_file, _read(module_file), tree, functions)]
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def _find_namesake(module_file: str) -> str:
@@ -51,8 +54,7 @@ def _find_namesake(module_file: str) -> str:
 
 def find_missing_function(module_file: str, functions: Sequence[str]) -> list[str]:
     """That a module has none of `functions`; one that cannot be read says nothing."""
-    with open(module_file, encoding="utf-8", errors="replace") as file:
-        text = file.read()
+    text = _read(module_file)
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -73,32 +75,50 @@ def _find_syntax_errors(imports: ModuleImports) -> Iterator[str]:
                 yield f"{path}, line {line}: {type(error).__name__}: {message}"
 
 
-def _find_missing_imports(
-    path: str, text: str, tree: ast.Module, imports: ModuleImports
-) -> Iterator[str]:
-    """Statements at the top of the module; one inside of `try` or a function may never run."""
-    if _INSTALLS.search(text):
+def _find_missing_imports(module_file: str, imports: ModuleImports) -> Iterator[str]:
+    """Statements at the top of files that are loaded; in `try` or a function it may never run."""
+    texts = "\n".join(map(_read, imports.loaded))
+    if _INSTALLS.search(texts):
         return
-    is_dynamic = _DYNAMIC_IMPORTS.search(text)
+    is_dynamic = _DYNAMIC_IMPORTS.search(texts)
+    trees = {path: imports.trees[path] for path in imports.loaded}
     # A known package is no file of the user's: it does not lie beside the module.
-    passes_known = _imports_from_elsewhere(text, tree)
+    passes_known = _imports_from_elsewhere(texts, trees.values())
     told: set[str] = set()
-    for statement in tree.body:
-        if isinstance(statement, ImportStatement):
-            for name in _list_outermost(statement):
-                is_missing = name in imports.not_found and not is_importable(name)
-                passes = passes_known if name in KNOWN else is_dynamic
-                if is_missing and name not in told and not passes:
-                    told.add(name)
-                    yield f"{path}, line {statement.lineno}: {advise_package(name)}"
-            for name in [] if is_dynamic else _list_modules(statement):
-                if _is_gone_from_tensorflow(name):
-                    yield f"{path}, line {statement.lineno}: {_advise_environment(name)}"
+    for path in [] if is_dynamic else trees:
+        where = module_file if path == os.path.abspath(module_file) else path
+        for line, name in imports.lacking.get(path, ()):
+            yield f"{where}, line {line}: {describe_lacking(name)}"
+    for path, statement in _list_imports_at_top(trees):
+        where = module_file if path == os.path.abspath(module_file) else path
+        for name in _list_outermost(statement):
+            is_missing = name in imports.not_found and not is_importable(name)
+            passes = passes_known if name in KNOWN else is_dynamic
+            if is_missing and name not in told and not passes:
+                told.add(name)
+                yield f"{where}, line {statement.lineno}: {advise_package(name)}"
+        for name in [] if is_dynamic else _list_modules(statement):
+            if _is_gone_from_tensorflow(name):
+                yield f"{where}, line {statement.lineno}: {_advise_environment(name)}"
 
 
-def _imports_from_elsewhere(text: str, tree: ast.Module) -> bool:
+def describe_lacking(name: str) -> str:
+    """That a package of the user's own lacks a module."""
+    package, _, last = name.rpartition(".")
+    return f"{package} has no {last}: put {last}.py into its folder, or leave the import out."
+
+
+def _list_imports_at_top(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, ImportStatement]]:
+    for path, tree in trees.items():
+        for statement in tree.body:
+            if isinstance(statement, ImportStatement):
+                yield path, statement
+
+
+def _imports_from_elsewhere(text: str, trees: Iterable[ast.Module]) -> bool:
     """Whether modules may come from other places than folders of the user's own files."""
-    changes = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and changes_path(one)]
+    nodes = (one for tree in trees for one in ast.walk(tree))
+    changes = [one for one in nodes if isinstance(one, ast.stmt) and changes_path(one)]
     return bool(_OTHER_PLACES.search(text)) or not all(map(_stays_near, changes))
 
 

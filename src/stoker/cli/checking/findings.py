@@ -230,8 +230,7 @@ class _Checker:
                 self._read_undefined(node, visit.reach)
             elif isinstance(node, ast.Assign):
                 self._read_assignment(node, visit.reach)
-            elif isinstance(node, ast.Subscript):
-                self._read_variable(node, visit.reach)
+            self._read_variable(node, visit.reach)
         if self._source.notebook:
             self._read_commands(self._source.notebook)
             way = "cells have Keras 3: put %env TF_USE_LEGACY_KERAS=1 into the first cell."
@@ -342,9 +341,11 @@ class _Checker:
         elif difference := self._runners.find_difference(node):
             self._add(State.DIFFERS, node.lineno, difference)
 
-    def _read_variable(self, node: ast.Subscript, reach: _Reach) -> None:
+    def _read_variable(self, node: ast.AST, reach: _Reach) -> None:
         """A variable that another file may set is in doubt, unless this one is run alone."""
-        if reach is not _Reach.CAUGHT and (lack := self._variables.find_lack(node)):
+        if reach is _Reach.CAUGHT or not isinstance(node, ast.expr):
+            return
+        if lack := self._variables.find_lack(node) or self._variables.find_lack_of_text(node):
             in_doubt = node not in self._sure_nodes or self._source.is_reached
             self._add(State.NEEDS, node.lineno, lack, reach, may_not_matter=in_doubt)
 

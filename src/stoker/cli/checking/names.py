@@ -21,6 +21,7 @@ from stoker.dsl import BaseComponent, list_older_names
 from stoker.errors import MissingPart
 from stoker.patches.tensorflow_transform import DATASET_SCHEMA
 from stoker.patches.tensorflow_transform_older import RENAMED
+from stoker.stand_ins.named_only import NamedOnly, is_named_only
 from stoker.stand_ins.tfx.missing import hint_at_stable_name
 from stoker.user_code.imports import find_module
 from stoker.user_code.installed_names import (
@@ -85,6 +86,9 @@ class Names:
         """Remember what an import binds; raises Missing."""
         if isinstance(statement, ast.ImportFrom):
             module = statement.module or ""
+            if is_named_only(module):
+                self._bound[alias.asname or alias.name] = NamedOnly(f"{module}.{alias.name}")
+                return
             if statement.level or not is_family(module):
                 self._bound.pop(alias.asname or alias.name, None)
             elif alias.name == "*":
@@ -98,6 +102,9 @@ class Names:
             self.used.add(alias.name)
             top = alias.name.partition(".")[0]
             self._bound[alias.asname or top] = found if alias.asname else _find_module(top)
+        elif is_named_only(alias.name):
+            top = alias.name.partition(".")[0]
+            self._bound[alias.asname or top] = NamedOnly(alias.name if alias.asname else top)
 
     def assign(self, name: str, value: ast.expr) -> None:
         """Remember a name that stands for another one: `Trainer = tfx.components.Trainer`."""
@@ -116,6 +123,8 @@ class Names:
         if not isinstance(node, ast.Attribute):
             return None
         owner = self.find(node.value)
+        if isinstance(owner, NamedOnly):
+            return getattr(owner, node.attr, None)
         # Members of classes and values are Python's to look up.
         return self._take(owner, node.attr) if isinstance(owner, ModuleType | ReadModule) else None
 

@@ -48,6 +48,8 @@ def collect_sources(target: str, scratch: str) -> list[Source]:
     collector = _Collector(scratch)
     if os.path.isdir(target):  # whichever of its folders a program is started from
         collector.import_paths = _list_folders(os.path.abspath(target), files)
+    else:  # what it imports finds its own imports where Python lets a program, or -m, look
+        collector.import_paths = [os.path.dirname(os.path.abspath(target)), os.getcwd()]
     collector.import_paths += [place for path in files for place in _list_added_places(path)]
     for path in files:
         collector.add(path)
