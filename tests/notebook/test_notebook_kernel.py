@@ -212,10 +212,7 @@ def test_export_says_what_to_do_instead(kernel):
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        (
-            "def deploy(): ...\nimport kfp",
-            "line 2: kfp is not here. Leave it out, and run the pipel",
-        ),
+        ("def deploy(): ...\nimport airflow", "line 2: airflow is not here. "),
         (
             "import tensorflow_data_validation as v\nv.load_statistics('no')",
             "line 2: There is no f",
@@ -233,10 +230,10 @@ def test_a_cell_s_own_errors_keep_their_traceback_and_hooks_their_place(kernel):
     assert "Traceback (most recent call last)" in kernel.run("raise ValueError('mine')").error
     assert kernel.run("try:\n  import kfp\nexcept ImportError:\n  print(1)").error == ""
     kernel.run("import os; os.environ['STOKER_TRACEBACK'] = '1'")
-    assert "Traceback" in kernel.run("import kfp").error
+    assert "Traceback" in kernel.run("import airflow").error
     kernel.run("del os.environ['STOKER_TRACEBACK']")
     own = "get_ipython().set_custom_exc((Exception,), lambda *_, **__: print('own'))\n"
     tell = "from stoker.views.users_errors import tell_users_errors; tell_users_errors()"
     kernel.run(own + tell)
-    assert kernel.run("import kfp").printed["stdout"] == "own\n"
+    assert kernel.run("import airflow").printed["stdout"] == "own\n"
     kernel.run("get_ipython().set_custom_exc((), None)")
