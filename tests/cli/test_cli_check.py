@@ -947,6 +947,16 @@ def test_a_module_that_may_be_where_sys_path_looks_is_no_reason_to_refuse(check)
     assert not check_cells(check, "import tfx\nfrom helpers_of_mine import *")["would_run"]
 
 
+def test_a_notebook_is_read_with_the_modules_of_a_folder_that_it_adds_to_sys_path(check, here):
+    (here / "notebooks").mkdir()
+    cell = "import sys, tfx\nsys.path.append('../scripts')\nimport mine"
+    (here / "notebooks" / "a.ipynb").write_text(notebook(cell))
+    record = check("notebooks/a.ipynb", scripts__mine="from tfx.proto import nothing_pb2")
+    (told,) = lines(record, "needs", "refused")
+    assert told.startswith("refused 1: ")
+    assert "nothing_pb2" in told
+
+
 def test_append_of_pandas_1_is_fine_after_a_library_of_tfx_s(check, monkeypatch):
     line = "frame = frame.append(rows, ignore_index=True)"
     start = "import pandas as pd\nframe, rows = pd.DataFrame(), []\n"
