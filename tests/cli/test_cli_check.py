@@ -947,6 +947,28 @@ def test_a_module_that_may_be_where_sys_path_looks_is_no_reason_to_refuse(check)
     assert not check_cells(check, "import tfx\nfrom helpers_of_mine import *")["would_run"]
 
 
+def test_a_notebook_is_read_with_the_modules_of_a_folder_that_it_adds_to_sys_path(check, here):
+    (here / "notebooks").mkdir()
+    cell = "import sys, tfx\nsys.path.append('../scripts')\nimport mine"
+    (here / "notebooks" / "a.ipynb").write_text(notebook(cell))
+    record = check("notebooks/a.ipynb", scripts__mine="from tfx.proto import nothing_pb2")
+    (told,) = lines(record, "needs", "refused")
+    assert told.startswith("refused 1: ")
+    assert "nothing_pb2" in told
+
+
+def test_a_name_that_is_missing_is_told_where_any_error_is_caught(check):
+    start = "from tensorflow_data_validation.utils import schema_util\n"
+    use = f"{start}try:\n    schema_util.nothing(1)\n"
+    record = check(program=f"{use}except Exception as error:\n    print(error)")
+    (told,) = lines(record, "refused")
+    assert told.startswith("refused 3: if this line is reached: ")
+    assert record["would_run"]
+    assert not lines(check(program=f"{use}except AttributeError:\n    pass"), "refused")
+    either = "import tfx\ntry:\n    from tfx.proto import nothing_pb2\nexcept Exception:\n    pass"
+    assert not lines(check(program=either), "refused")
+
+
 def test_append_of_pandas_1_is_fine_after_a_library_of_tfx_s(check, monkeypatch):
     line = "frame = frame.append(rows, ignore_index=True)"
     start = "import pandas as pd\nframe, rows = pd.DataFrame(), []\n"

@@ -19,6 +19,9 @@ CONFIG = """
 """
 
 
+_OF_NO_FILE = "<user provided PCollection>", "<unknown>"
+
+
 @pytest.fixture(scope="module")
 def config():
     return text_format.Parse(CONFIG, tfma.EvalConfig())
@@ -48,6 +51,7 @@ def test_a_model_is_evaluated_by_slice(tmp_path, config, data, models):
         data_location=data,
         output_path=str(tmp_path / "out"),
     )
+    assert (result.data_location, result.file_format) == (data, "tfrecords")
     everything = result.get_metrics_for_slice()
     by_color = [key for key in result.get_slice_names() if key]
     assert everything["example_count"]["doubleValue"] > 0
@@ -99,9 +103,9 @@ def test_examples_of_a_beam_pipeline_are_evaluated(tmp_path, config, data, model
                 eval_shared_model=model, eval_config=config, output_path=str(tmp_path)
             )
         )
-    assert tfma.load_eval_result(str(tmp_path)).get_metrics_for_slice()["example_count"] == {
-        "doubleValue": 600.0
-    }
+    result = tfma.load_eval_result(str(tmp_path))
+    assert result.get_metrics_for_slice()["example_count"] == {"doubleValue": 600.0}
+    assert (result.data_location, result.file_format) == _OF_NO_FILE
 
 
 def test_predictions_of_a_data_frame_are_evaluated():
@@ -114,6 +118,7 @@ def test_predictions_of_a_data_frame_are_evaluated():
         "slicing_specs": [{}, {"feature_keys": ["color"]}],
     }
     result = tfma.analyze_raw_data(frame, given)
+    assert (result.data_location, result.file_format) == _OF_NO_FILE
     assert result.get_metrics_for_slice((("color", "red"),)) == {
         "binary_accuracy": {"doubleValue": 0.5}
     }

@@ -29,6 +29,8 @@ from stoker.evaluation.engine import Drawn, Measured, MetricId
 from stoker.evaluation.slices import SliceKey as OurSliceKey
 
 EVAL_CONFIG = "eval_config.json"
+EXAMPLES_FORMAT = "tfrecords_gzip"
+"""How the examples of a pipeline are kept."""
 _METRICS = "metrics-00000-of-00001.tfrecord"
 _PLOTS = "plots-00000-of-00001.tfrecord"
 _ATTRIBUTIONS = "attributions-00000-of-00001.tfrecord"
@@ -44,6 +46,7 @@ def write_evaluation(
     validation: ValidationResult,
     *,
     data_location: str,
+    file_format: str = EXAMPLES_FORMAT,
     models: Mapping[str, str],
     drawn: Drawn | None = None,
 ) -> None:
@@ -58,7 +61,7 @@ def write_evaluation(
         eval_config=config,
         version=_LAYOUT_VERSION,
         data_location=data_location,
-        file_format="tfrecords_gzip",
+        file_format=file_format,
         model_locations=models,
     )
     Path(folder, EVAL_CONFIG).write_text(json_format.MessageToJson(run))

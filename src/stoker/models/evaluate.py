@@ -21,7 +21,7 @@ from stoker.evaluation.compiled import Compiled
 from stoker.evaluation.config import wants_compiled_metrics
 from stoker.evaluation.engine import Sums, draw, sum_up
 from stoker.evaluation.model_types import check_model_types
-from stoker.evaluation.results import write_evaluation
+from stoker.evaluation.results import EXAMPLES_FORMAT, write_evaluation
 from stoker.evaluation.tfma import tfma_is_installed
 from stoker.evaluation.thresholds import validate
 from stoker.evaluation.with_tfma import (
@@ -95,6 +95,7 @@ class Evaluation:
     """Whether this is a first run, without the baseline that change thresholds are about."""
     data_location: str = ""
     """What the files are called in what is written; by default, the folders that they are in."""
+    file_format: str = EXAMPLES_FORMAT
 
     def run(
         self,
@@ -196,6 +197,7 @@ class Evaluation:
             validate(choice.plan, measured, rubber_stamp=self.rubber_stamp),
             data_location=self.data_location
             or ",".join(dict.fromkeys(map(os.path.dirname, self.files))),
+            file_format=self.file_format,
             models=self.models,
             drawn=drawn,
         )

@@ -42,6 +42,11 @@ from stoker.stand_ins.tfma.shared_models import (
 from stoker.storage.by_path import bring_here, send_there
 
 _NEEDS_TFMA = "evaluators", "writers"
+_OF_NO_FILE: Mapping[str, Any] = {
+    "display_only_data_location": "<user provided PCollection>",
+    "display_only_file_format": "<unknown>",
+}
+"""What TFMA calls examples that are in no file of the user's."""
 
 
 def run_model_analysis(
@@ -56,12 +61,15 @@ def run_model_analysis(
     pipeline_options: Any = None,
     slice_spec: Sequence[Any] | None = None,
     schema: Message | None = None,
+    display_only_data_location: str | None = None,
+    display_only_file_format: str | None = None,
     **_: Any,
 ) -> Any:
     """Evaluate a model, and a baseline if there is one, on files of tf.Examples.
 
     Without a model, the examples have the predictions: `ModelSpec.prediction_key` names them.
-    The answer is an EvalResult; of several models EvalResults, as with TFMA.
+    The answer is an EvalResult; of several models EvalResults, as with TFMA. What is `display_only`
+    is how it calls the examples.
     """
     for name, value in zip(_NEEDS_TFMA, (evaluators, writers), strict=True):
         if value:
@@ -87,7 +95,8 @@ def run_model_analysis(
                 for spec, one in zip(config.model_specs, models, strict=False)
             },
             files=bring_files(data_location),
-            data_location=data_location,
+            data_location=display_only_data_location or data_location,
+            file_format=display_only_file_format or file_format,
             schema_path=_write_schema(schema, folder),
             output_dir=output_dir,
             rubber_stamp=any(one.rubber_stamp for one in models)
@@ -162,7 +171,7 @@ def analyze_raw_data(
         path = os.path.join(folder, "examples.gz")
         write_records(path, (_encode_row(row) for row in data.to_dict("records")))
         result: EvalResult = run_model_analysis(
-            eval_config=eval_config, data_location=path, output_path=output_path
+            eval_config=eval_config, data_location=path, output_path=output_path, **_OF_NO_FILE
         )
     return result
 
@@ -214,14 +223,13 @@ def ExtractEvaluateAndWriteResults(
 
     if not output_path:
         raise ValueError("ExtractEvaluateAndWriteResults needs output_path: a folder for results.")
-    known = {
-        key: how[key] for key in ("slice_spec", "schema", "extractors", *_NEEDS_TFMA) if key in how
-    }
+    known = ("slice_spec", "schema", "extractors", *_NEEDS_TFMA, *_OF_NO_FILE)
     arguments = {
         "eval_shared_model": eval_shared_model,
         "eval_config": eval_config,
         "output_path": output_path,
-        **known,
+        **_OF_NO_FILE,
+        **{key: how[key] for key in known if how.get(key) is not None},
     }
 
     @beam.ptransform_fn  # type: ignore[untyped-decorator]

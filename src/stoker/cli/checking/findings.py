@@ -171,7 +171,9 @@ class _Reach(enum.IntEnum):
     ALWAYS = 0
     MAYBE = 1
     """Under an `if`, say."""
-    CAUGHT = 2
+    REPORTED = 2
+    """In a `try` that any error ends: an import there is one of two ways, other lines are work."""
+    CAUGHT = 3
     """In a `try` that goes on if something is missing."""
 
 
@@ -286,7 +288,8 @@ class _Checker:
 
     def _read_import(self, statement: ast.Import | ast.ImportFrom, reach: _Reach) -> None:
         for alias in statement.names:
-            with self._noting(statement.lineno, reach):
+            caught = _Reach.CAUGHT if reach is _Reach.REPORTED else reach
+            with self._noting(statement.lineno, caught):
                 self._names.bind(statement, alias)
         if not (isinstance(statement, ast.ImportFrom) and statement.level):
             for module in _list_modules(statement):
@@ -343,7 +346,7 @@ class _Checker:
 
     def _read_variable(self, node: ast.AST, reach: _Reach) -> None:
         """A variable that another file may set is in doubt, unless this one is run alone."""
-        if reach is _Reach.CAUGHT or not isinstance(node, ast.expr):
+        if reach >= _Reach.REPORTED or not isinstance(node, ast.expr):
             return
         if lack := self._variables.find_lack(node) or self._variables.find_lack_of_text(node):
             in_doubt = node not in self._sure_nodes or self._source.is_reached
@@ -351,7 +354,7 @@ class _Checker:
 
     def _check_installed(self, module: str, line: int, reach: _Reach) -> None:
         top = module.partition(".")[0]
-        if is_family(module) or top in sys.stdlib_module_names or reach is _Reach.CAUGHT:
+        if is_family(module) or top in sys.stdlib_module_names or reach >= _Reach.REPORTED:
             return
         if is_importable(module, self._source.folders):
             return
@@ -373,7 +376,7 @@ class _Checker:
                 self._add(State.DIFFERS, node.lineno, message)
 
     def _read_undefined(self, node: ast.Attribute | ast.Name, reach: _Reach) -> None:
-        if (message := self._undefined.get(node)) and reach is not _Reach.CAUGHT:
+        if (message := self._undefined.get(node)) and reach < _Reach.REPORTED:
             sure = reach if node in self._sure_nodes else _Reach.MAYBE
             self._add(State.REFUSED, node.lineno, message, max(reach, sure))
 
@@ -558,23 +561,22 @@ def _find_reach(node: ast.AST, part: str, reach: _Reach) -> _Reach | None:
         case ast.Match() if part == "cases":
             return max(reach, _Reach.MAYBE)
         case ast.Try(handlers=handlers):
-            if part == "body" and any(map(_goes_on_without, handlers)):
-                return _Reach.CAUGHT
+            if part == "body":
+                return max([reach, *map(_find_catch, handlers)])
             return max(reach, _Reach.MAYBE) if part == "handlers" else reach
     return reach
 
 
-def _goes_on_without(handler: ast.ExceptHandler) -> bool:
-    """Whether what is missing is caught."""
+def _find_catch(handler: ast.ExceptHandler) -> _Reach:
+    """How lines before a handler are reached, by what it catches."""
     caught = [
         node.id
         for node in ast.walk(handler.type or ast.Name("Exception"))
         if isinstance(node, ast.Name)
     ]
-    return any(
-        name in ("AttributeError", "Exception", "ImportError", "KeyError", "ModuleNotFoundError")
-        for name in caught
-    )
+    if not {"AttributeError", "ImportError", "KeyError", "ModuleNotFoundError"}.isdisjoint(caught):
+        return _Reach.CAUGHT
+    return _Reach.REPORTED if "Exception" in caught else _Reach.ALWAYS
 
 
 def _list_own_names(

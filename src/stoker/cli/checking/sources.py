@@ -81,10 +81,15 @@ def _list_folders(top: str, files: Sequence[str]) -> list[str]:
 
 
 def _list_added_places(path: str) -> Iterator[str]:
-    """Where a program lets Python search too: `sys.path.append(PLACE)`."""
-    tree = scan(path).trees.get(os.path.abspath(path)) if path.endswith(_PYTHON) else None
+    """Where a program or notebook lets Python search too: `sys.path.append(PLACE)`."""
+    is_notebook = path.endswith(_NOTEBOOK)
+    if is_notebook:
+        tree: ast.Module | None = ast.parse(read_notebook(path).text)
+    else:
+        tree = scan(path).trees.get(os.path.abspath(path))
     if tree is None:
         return
+    here = os.path.dirname(path) if is_notebook else os.getcwd()
     paths = KnownTexts(tree, path)
     for node in ast.walk(tree):
         match node:
@@ -95,7 +100,7 @@ def _list_added_places(path: str) -> Iterator[str]:
                 ),
                 args=[*_, place],
             ) if found := paths.find(place):
-                yield os.path.abspath(found)
+                yield os.path.abspath(os.path.join(here, found))
 
 
 @dataclass
