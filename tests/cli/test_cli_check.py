@@ -494,6 +494,20 @@ def test_a_module_file_is_found_however_its_path_is_put_together(check, path):
     assert "steps/n.py" in lines(missing)[0]
 
 
+def test_a_module_in_another_folder_is_checked_with_the_pipeline(check):
+    settings = (
+        "import os\nHERE = os.path.dirname(os.path.abspath(__file__))\n"
+        "MODULE = os.path.abspath(os.path.join(HERE, '..', 'steps', 'm.py'))"
+    )
+    source = (
+        "import settings\nfrom tfx.components import Trainer\nTrainer(module_file=settings.MODULE)"
+    )
+    files = {"app__pipeline": source, "app__settings": settings, "steps__m": "import not_here_1"}
+    record = check(target="app/pipeline.py", **files)
+    assert not record["would_run"]
+    assert lines(record, "needs")[0].startswith("needs 1: not_here_1 is not ")
+
+
 @pytest.mark.parametrize("folder", ["os.getcwd()", "str(pathlib.Path.cwd())"])
 def test_the_working_folder_may_be_that_of_a_project_in_another_folder(check, folder):
     source = (

@@ -14,6 +14,7 @@ NAMES = {
     "tfx.orchestration.data_types.ExecutionInfo": "executor",
     "tfx.proto.orchestration.pipeline_pb2.Pipeline": "components",
     "tfx.proto.orchestration.platform_config_pb2.DockerPlatformConfig": "its image",
+    "tfx.v1.proto.EvalConfig": "take it from tfma",
     "tfx.orchestration.portable.mlmd.context_lib.prepare_contexts": "components",
 }
 

@@ -81,7 +81,7 @@ def found(request, tmp_path_factory):
     "way",
     [
         *("arrays", "unknown_length", "data_that_runs_out", "read_on", "own_step", "recurrent"),
-        *("built_before", "callbacks_of_keras"),
+        *("built_before", "callbacks_of_keras", "steps_by_division"),
     ],
 )
 def test_results_are_bit_equal(found, way):
@@ -92,6 +92,12 @@ def test_results_are_bit_equal(found, way):
     assert one["result"] == seven["result"] == free["result"]
     assert one["step"] == seven["step"] == free["step"]
     assert one["texts"] == seven["texts"] == free["texts"]
+
+
+@pytest.mark.tf
+@pytest.mark.slow
+def test_a_number_of_steps_that_is_no_whole_one_is_rounded_up_as_keras_2_does(found):
+    assert {one["step"] for one in found["steps_by_division"].values()} == {2 * 26}
 
 
 @pytest.mark.tf

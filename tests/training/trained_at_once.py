@@ -71,6 +71,14 @@ def read_on():
     return results(model, history, again.history, model.evaluate(data, steps=9, verbose=0))
 
 
+def steps_by_division():
+    model = small()
+    data = batches().repeat()
+    given = {"steps_per_epoch": 203 / 8, "validation_data": data, "validation_steps": 203 / 80}
+    history = model.fit(data, epochs=2, **given)
+    return results(model, history, model.evaluate(data, steps=203 / 80, verbose=0))
+
+
 class OwnStep(keras.Model):
     """Its step branches, counts, and returns numbers of several types."""
 
@@ -191,7 +199,7 @@ def bad_loss():
 
 WAYS = (arrays, unknown_length, data_that_runs_out, read_on, own_step, recurrent)
 WAYS += (built_before, callbacks_of_keras, own_callback, noise_of_tensorflow, run_eagerly)
-WAYS += (chosen_by_the_module, bad_loss)
+WAYS += (chosen_by_the_module, bad_loss, steps_by_division)
 
 
 def attempt(way, steps_per_execution):

@@ -49,9 +49,10 @@ def has_module(name: str) -> bool:
 
 def describe_missing_module(name: str, near: Sequence[str]) -> str:
     """That Stoker lacks a module, and which there are beside it."""
-    package = name.rpartition(".")[0]
-    few = f" {package} has {', '.join(sorted(near))}." if 0 < len(near) <= _FEW else ""
-    there_is = did_you_mean(name.rpartition(".")[2], near) or few
+    package, _, last = name.rpartition(".")
+    can_list = last.islower() and 0 < len(near) <= _FEW
+    few = f" {package} has {', '.join(sorted(near))}." if can_list else ""
+    there_is = did_you_mean(last, near) or few
     return f"Stoker has no {name}.{there_is} Leave it out, or write what it does."
 
 

@@ -10,11 +10,13 @@ import contextlib
 import functools
 import inspect
 import itertools
+import math
 import os
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Real
 from typing import Any
 
 from stoker.any_python.layout import ROWS_FILE
@@ -67,6 +69,7 @@ def _watch(
     @functools.wraps(fit)
     def fit_and_report(model: Any, *args: Any, **kwargs: Any) -> Any:
         call = signature.bind(model, *args, **kwargs)
+        _make_steps_whole(call.arguments)
         given = call.arguments.get("callbacks")
         progress = _make_callback(keras, _FitProgress, session, call.arguments)
         _leave_room(session, given)
@@ -107,6 +110,7 @@ def _speed_up(evaluate: Callable[..., Any], keras: Any, *, session: Session) -> 
         if "_use_cached_eval_dataset" in kwargs:  # the validation of a fit, which sees to it itself
             return evaluate(model, *args, **kwargs)
         call = signature.bind(model, *args, **kwargs)
+        _make_steps_whole(call.arguments)
         fixed = session.steps_per_execution
         ours = _make_callback(keras, EvaluateExecutions, call.arguments, fixed)
         given = call.arguments.get("callbacks")
@@ -118,6 +122,13 @@ def _speed_up(evaluate: Callable[..., Any], keras: Any, *, session: Session) -> 
             ours.let_go()
 
     return evaluate_fast
+
+
+def _make_steps_whole(arguments: dict[str, Any]) -> None:
+    """Ask for the number of steps that Keras 2 does: of `size / batch_size`, also the begun one."""
+    for name in ("steps_per_epoch", "validation_steps", "steps"):
+        if isinstance(num_steps := arguments.get(name), Real):
+            arguments[name] = math.ceil(num_steps)
 
 
 def _note_rows(session: Session, data: Any) -> None:

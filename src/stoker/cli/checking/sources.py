@@ -128,13 +128,9 @@ class _Collector:
         notebook: Notebook | None = None,
     ) -> None:
         imports = scan(path, import_paths)
-        named = [
-            name
-            for tree in [imports.trees.get(path)]
-            if tree
-            for folder in (os.path.dirname(path), *import_paths[:1])
-            for name in _list_named_modules(tree, folder)
-        ]
+        tree = imports.trees.get(path)
+        folders = [os.path.dirname(path), *import_paths[:1]]
+        named = _list_named_modules(tree, path, folders) if tree else []
         reaches = [one for one in dict.fromkeys([*imports.files, *named]) if one != path]
         self.found[path] = Source(
             path=path,
@@ -178,13 +174,14 @@ def _find_name(written: WrittenFile, names: KnownTexts) -> str:
     return os.path.basename(path) if os.path.isabs(path) or path.startswith("..") else path
 
 
-def _list_named_modules(tree: ast.Module, folder: str) -> list[str]:
-    """The files beside a pipeline that it names, as in `os.path.join(HERE, "module.py")`."""
+def _list_named_modules(tree: ast.Module, path: str, folders: Sequence[str]) -> list[str]:
+    """The files that a pipeline names, as in `os.path.join(HERE, "..", "module.py")`."""
+    texts = KnownTexts(tree, path)
+    names = [texts.find(node) for node in ast.walk(tree) if isinstance(node, ast.expr)]
     named = [
-        os.path.normpath(os.path.join(folder, node.value))
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.endswith(_PYTHON)
+        os.path.normpath(os.path.join(folder, name))
+        for folder in folders
+        for name in names
+        if name and name.endswith(_PYTHON)
     ]
-    return [path for path in named if os.path.isfile(path)]
+    return [one for one in named if os.path.isfile(one)]

@@ -21,6 +21,7 @@ _VALIDATOR = (
 _STATES = "See how runs ended with `stoker runs`, or in the store's executions."
 _DRIVERS = "Stoker has no drivers: put what one did into the executor's Do()."
 _EXAMPLES = "Copy the file out of TFX's examples, beside your own, and import it from there."
+_OF_TFMA = "It is TFMA's: `import tensorflow_model_analysis as tfma`, and take it from tfma."
 _TEMPLATES = "Copy a template with `tfx template copy`, and import from your copy."
 
 NAMES: Advice = {
@@ -33,14 +34,19 @@ NAMES: Advice = {
         "and writes is mounted already."
     ),
     "DriverArgs": _DRIVERS,
+    "EvalConfig": _OF_TFMA,
     "ExampleDiff": _VALIDATOR,
     "ExampleDiffConfig": _VALIDATOR,
     "ExecutionDecision": _DRIVERS,
     "ExecutionInfo": _DRIVERS,
     "FeatureComparator": _VALIDATOR,
+    "MetricConfig": _OF_TFMA,
+    "MetricThreshold": _OF_TFMA,
+    "MetricsSpec": _OF_TFMA,
     "PairedExampleSkew": _VALIDATOR,
     "PipelineInfo": _DRIVERS,
     "RunState": _STATES,
+    "SlicingSpec": _OF_TFMA,
     "distribution_validator_pb2": _VALIDATOR,
     "example_diff_pb2": _VALIDATOR,
     "run_state_pb2": _STATES,
