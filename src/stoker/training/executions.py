@@ -28,6 +28,7 @@ _LOOP, _STANDS_IN = "_stoker_loop", "_stoker_stands_in"
 _MOST_SECONDS = 0.05
 """What an execution may take: a stop, a checkpoint and a report wait for its end."""
 _MOST_STEPS = 64
+"""A curve has a point for each execution."""
 
 
 class Pace:
