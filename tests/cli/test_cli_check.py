@@ -508,6 +508,19 @@ def test_a_module_in_another_folder_is_checked_with_the_pipeline(check):
     assert lines(record, "needs")[0].startswith("needs 1: not_here_1 is not ")
 
 
+def test_a_module_whose_function_is_named_is_checked_with_the_pipeline(check):
+    source = (
+        "from tfx.components import Trainer\nRUN_FN = 'models.keras.model.run_fn'\n"
+        "DATA = 'models.csv'\n\ndef create(run_fn):\n    Trainer(run_fn=run_fn)\n\ncreate(RUN_FN)"
+    )
+    model = "import not_here_1\n\ndef run_fn(fn_args): ..."
+    files = {"pipeline": source, "models__keras__model": model, "models": "import not_here_2"}
+    record = check(target="pipeline.py", **files)
+    assert not record["would_run"]
+    (needed,) = lines(record, "needs")
+    assert "not_here_1" in needed
+
+
 @pytest.mark.parametrize("folder", ["os.getcwd()", "str(pathlib.Path.cwd())"])
 def test_the_working_folder_may_be_that_of_a_project_in_another_folder(check, folder):
     source = (

@@ -175,13 +175,23 @@ def _find_name(written: WrittenFile, names: KnownTexts) -> str:
 
 
 def _list_named_modules(tree: ast.Module, path: str, folders: Sequence[str]) -> list[str]:
-    """The files that a pipeline names, as in `os.path.join(HERE, "..", "module.py")`."""
+    """The files that a pipeline names, as "modules/model.py" or "modules.model.run_fn"."""
     texts = KnownTexts(tree, path)
-    names = [texts.find(node) for node in ast.walk(tree) if isinstance(node, ast.expr)]
-    named = [
-        os.path.normpath(os.path.join(folder, name))
-        for folder in folders
-        for name in names
-        if name and name.endswith(_PYTHON)
-    ]
-    return [one for one in named if os.path.isfile(one)]
+    found = (texts.find(node) for node in ast.walk(tree) if isinstance(node, ast.expr))
+    names = [name for name in dict.fromkeys(found) if name]
+    places = [_find_module(folder, name) for folder in folders for name in names]
+    return [place for place in places if place]
+
+
+def _find_module(folder: str, name: str) -> str | None:
+    """The file below a folder that has this path, or a function of this dotted path."""
+    if name.endswith(_PYTHON):
+        path = os.path.normpath(os.path.join(folder, name))
+        return path if os.path.isfile(path) else None
+    *modules, function = name.split(".")
+    if not modules or not all(map(str.isidentifier, [*modules, function])):
+        return None
+    path = os.path.normpath(os.path.join(folder, *modules)) + _PYTHON
+    tree = scan(path).trees.get(path) if os.path.isfile(path) else None
+    functions = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)] if tree else []
+    return path if function in functions else None
