@@ -521,6 +521,46 @@ def test_a_module_whose_function_is_named_is_checked_with_the_pipeline(check):
     assert "not_here_1" in needed
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "'steps/m.py'",
+        "os.path.abspath('steps/m.py')",
+        "os.getenv('MY_MODULE', os.path.join('steps', 'm.py'))",
+    ],
+)
+def test_a_module_below_the_current_folder_is_checked_with_a_pipeline_elsewhere(check, path):
+    settings = f"import os\nMODULE = {path}"
+    source = (
+        "import settings\nfrom tfx.components import Trainer\nTrainer(module_file=settings.MODULE)"
+    )
+    files = {"app__pipeline": source, "app__settings": settings, "steps__m": "import not_here_1"}
+    record = check(target="app/pipeline.py", **files)
+    assert not record["would_run"]
+    assert lines(record, "needs")[0].startswith("needs 1: not_here_1 is not ")
+
+
+@pytest.mark.parametrize(
+    ("metric", "advice"),
+    [
+        ("module='modules.utils', class_name='MyF1'", "metrics of your own classes, like modules."),
+        ("class_name='NDCG'", "only TFMA has the metric NDCG"),
+        ("class_name='BinaryAcuracy'", "There is no metric 'BinaryAcuracy'"),
+    ],
+)
+def test_a_metric_that_nobody_computes_here_is_told_as_the_run_tells_it(
+    check, metric, advice, monkeypatch
+):
+    monkeypatch.setattr("stoker.evaluation.chosen_engine.tfma_is_installed", lambda: False)
+    source = "import tensorflow_model_analysis as tfma\nname = 'AUC'\ntfma.MetricConfig({})"
+    record = check(pipeline=source.format(metric))
+    assert not record["would_run"]
+    assert lines(record, "needs")[0].startswith("needs 3: ")
+    assert advice in lines(record, "needs")[0]
+    assert check(pipeline=source.format("class_name=name"))["would_run"]
+    assert check(pipeline=source.format("class_name=name.title()"))["would_run"]
+
+
 @pytest.mark.parametrize("folder", ["os.getcwd()", "str(pathlib.Path.cwd())"])
 def test_the_working_folder_may_be_that_of_a_project_in_another_folder(check, folder):
     source = (

@@ -92,7 +92,7 @@ def _check_settings(config: MetricConfig) -> None:
     """Refuse metrics that nobody has; NeedsTfma for those, and for settings, of TFMA alone."""
     settings = _settings(config)
     if config.module and not config.module.startswith(_MODULES):
-        raise NeedsTfma(f"the metric {config.module}.{config.class_name}")
+        raise NeedsTfma(f"metrics of your own classes, like {config.module}.{config.class_name}")
     if config.class_name not in (*METRICS, *GROUPS, *PLOTS):
         if config.class_name in _TFMA_METRICS:
             raise NeedsTfma(f"the metric {config.class_name}")

@@ -129,7 +129,7 @@ class _Collector:
     ) -> None:
         imports = scan(path, import_paths)
         tree = imports.trees.get(path)
-        folders = [os.path.dirname(path), *import_paths[:1]]
+        folders = [os.path.dirname(path), *import_paths[:1], os.getcwd()]
         named = _list_named_modules(tree, path, folders) if tree else []
         reaches = [one for one in dict.fromkeys([*imports.files, *named]) if one != path]
         self.found[path] = Source(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What steps are given that is not there: functions, interpreters, GPUs, data, labels.
+"""What steps are given that is not there: functions, interpreters, GPUs, data, labels, metrics.
 
 A run says the same before its first step; here it is said as far as the text alone shows it.
 """
@@ -15,7 +15,9 @@ from stoker.any_python.url_files import PlaceError, require_server
 from stoker.cli.checking.sources import Source
 from stoker.data.csv_header import find_other_header, read_header
 from stoker.data.input_files import find_files
+from stoker.dsl.proto.eval_config_pb2 import EvalConfig, MetricConfig, MetricsSpec
 from stoker.errors import BadData, StokerError
+from stoker.evaluation.chosen_engine import check_config
 from stoker.launchers.interpreters.venvs import resolve
 from stoker.launchers.resources import check_gpus
 from stoker.task import Workers
@@ -29,6 +31,7 @@ _FUNCTIONS = {
     "Tuner": ("tuner_fn",),
 }
 _LABELS = ("label_key", "example_weight_key")
+_NAMES_METRIC = ("class_name", "module", "config")
 _MADE_BY_MODELS = ("preprocessing_function_names", "signature_name")
 
 
@@ -52,6 +55,8 @@ class StepReader:
             yield from self._check_headers(call)
         elif name == "BigQueryExampleGen" and not os.environ.get("BIGQUERY_EMULATOR_HOST"):
             yield from _check_server("bigquery.googleapis.com")
+        elif name == "MetricConfig":
+            yield from self._check_metric(given)
         elif name == "ModelSpec" and not any(key in given for key in _MADE_BY_MODELS):
             for key in _LABELS:
                 if text := self._find(given.get(key)):
@@ -86,6 +91,18 @@ class StepReader:
         with contextlib.suppress(BadData):  # what is no CSV at all, the step tells
             if other := find_other_header(beside):
                 yield other
+
+    def _check_metric(self, given: dict[str, ast.expr]) -> Iterator[str]:
+        name, module, config = (
+            self._find(given[key]) if key in given else "" for key in _NAMES_METRIC
+        )
+        if not name or module is None or config is None:
+            return
+        spec = MetricsSpec(metrics=[MetricConfig(class_name=name, module=module, config=config)])
+        try:
+            check_config(EvalConfig(metrics_specs=[spec]), asked=None)
+        except (StokerError, ValueError) as error:
+            yield str(error)
 
     def _find_data(self, call: ast.Call) -> list[str]:
         """The files that are there for an ExampleGen that is given a folder."""
