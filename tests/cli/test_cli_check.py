@@ -759,6 +759,30 @@ def test_what_steps_are_given_and_is_not_there(check, here):
     assert not record["would_run"]
 
 
+@pytest.mark.parametrize(
+    ("examples", "known"),
+    [
+        ('gen.outputs["examples"]', True),
+        ("gen.outputs.examples", True),
+        ('transform.outputs["transformed_examples"]', False),
+        ("transformed", False),
+    ],
+)
+def test_labels_are_looked_for_in_the_data_only_if_it_is_what_is_evaluated(
+    check, here, examples, known
+):
+    (here / "data").mkdir()
+    (here / "data" / "rows.csv").write_text("age,city,tip\n1,a,0\n")
+    text = "import tensorflow_model_analysis as tfma\n"
+    text += "from tfx.v1.components import CsvExampleGen, Evaluator\n"
+    text += "gen = CsvExampleGen('data')\ntransform = transformed = gen\n"
+    text += "tfma.ModelSpec(label_key='tip_xf')\ntfma.SlicingSpec(feature_keys=['city_xf'])\n"
+    record = check(pipeline=f"{text}Evaluator(examples={examples})")
+
+    assert [line.split(":")[0] for line in lines(record, "needs")] == ["needs 5", "needs 6"] * known
+    assert record["would_run"] == (not known)
+
+
 def test_a_folder_without_data_is_told_and_may_still_be_filled(check, here):
     (here / "data").mkdir()
     record = check(pipeline="from tfx.v1.components import CsvExampleGen\nCsvExampleGen('data')")
