@@ -31,6 +31,16 @@ def test_what_pip_calls_a_module(module, pip):
     assert find_package(module).pip == pip
 
 
+@pytest.mark.parametrize(
+    ("module", "is_sure"),
+    [("sklearn", True), ("google.cloud.bigquery", True), ("my_constants", False)],
+)
+def test_what_may_be_a_file_of_the_users_own_is_not_said_to_be_a_package(module, is_sure):
+    said = find_package(module).describe(module)
+    assert said.startswith(f"{module} is not installed: pip install ") == is_sure
+    assert ("or put its file beside this one" in said) != is_sure
+
+
 def test_a_step_that_lacks_a_known_package_says_how_to_have_it():
     error = ModuleNotFoundError("No module named 'tensorflow_addons.x'", name="tensorflow_addons.x")
     assert "Trainer(python='tf-2.15')" in missing_package_hint(error)

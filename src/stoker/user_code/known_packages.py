@@ -22,10 +22,17 @@ class KnownPackage:
     """The environment of `stoker env` that has it; today's TensorFlow has not."""
     advice: str = ""
     """What else to say: what to do without it, or with it."""
+    is_guess: bool = False
+    """Whether `pip` only sounds like the module, which may as well be a file of the user's own."""
 
     def describe(self, module: str) -> str:
         """What to do about a module that is missing, in one line."""
-        if self.environment:
+        if self.is_guess:
+            said = (
+                f"No module named {module!r}. Install the package that has it, perhaps pip install "
+                f"{self.pip}, or put its file beside this one."
+            )
+        elif self.environment:
             said = (
                 f"{module} does not run with today's TensorFlow; the environment has it: stoker "
                 f"env create {self.environment}, and Trainer(python={self.environment!r})."
@@ -82,7 +89,10 @@ def find_package(module: str) -> KnownPackage:
     name = module if module.startswith("google.") else module.partition(".")[0]
     if name in KNOWN:
         return KNOWN[name]
-    return KnownPackage(pip=PIP_NAMES.get(name, name.replace("_", "-").replace(".", "-")))
+    if name in PIP_NAMES:
+        return KnownPackage(pip=PIP_NAMES[name])
+    pip = name.replace("_", "-").replace(".", "-")
+    return KnownPackage(pip=pip, is_guess=not name.startswith("google."))
 
 
 def missing_package_hint(error: BaseException) -> str:

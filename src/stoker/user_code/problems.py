@@ -96,7 +96,7 @@ def _find_missing_imports(module_file: str, imports: ModuleImports) -> Iterator[
             passes = passes_known if name in KNOWN else is_dynamic
             if is_missing and name not in told and not passes:
                 told.add(name)
-                yield f"{where}, line {statement.lineno}: {advise_package(name)}"
+                yield f"{where}, line {statement.lineno}: {find_package(name).describe(name)}"
         for name in [] if is_dynamic else _list_modules(statement):
             if _is_gone_from_tensorflow(name):
                 yield f"{where}, line {statement.lineno}: {_advise_environment(name)}"
@@ -141,17 +141,6 @@ def _stays_near(statement: ast.stmt) -> bool:
         names <= {"sys", "os", "pathlib", "Path", "str", "__file__"}
         and "environ" not in ast.unparse(statement)
         and not any(isinstance(text, str) and os.path.isabs(text) for text in texts)
-    )
-
-
-def advise_package(module: str) -> str:
-    """What to do about a package that is not here, or a file."""
-    if module in KNOWN:
-        return KNOWN[module].describe(module)
-    pip = find_package(module).pip
-    return (
-        f"No module named {module!r}. Install the package that has it, perhaps pip install {pip}, "
-        "or put its file beside this one."
     )
 
 

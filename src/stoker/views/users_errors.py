@@ -110,7 +110,7 @@ def _end_program(
 def _advise(error: BaseException, inner: Frames, line: str) -> str:
     """What to do about a name or a package that the user's own line asks for."""
     from stoker.user_code.installed_names import missing_name_hint  # for programs that fail
-    from stoker.user_code.problems import advise_package
+    from stoker.user_code.known_packages import find_package
 
     is_direct = all(_is_on_the_way(_get_file(frame)) for frame, _ in inner)
     if not is_direct or isinstance(error, StokerError):
@@ -119,7 +119,8 @@ def _advise(error: BaseException, inner: Frames, line: str) -> str:
     if hint:
         return hint
     if isinstance(error, ModuleNotFoundError) and error.name and not inner:
-        return advise_package(error.name.partition(".")[0])
+        top = error.name.partition(".")[0]
+        return find_package(top).describe(top)
     return ""
 
 

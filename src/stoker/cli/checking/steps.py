@@ -118,10 +118,12 @@ class StepReader:
 
     @cached_property
     def _features(self) -> frozenset[str]:
-        """The columns of the CSV that the file's pipeline reads; none where that is not known."""
+        """The columns of the CSV that the file's models are evaluated on; none where not known."""
         calls = [node for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
         gens = [call for call in calls if _find_name(call).endswith("ExampleGen")]
         if len(gens) != 1 or _find_name(gens[0]) != "CsvExampleGen" or self._makes_features():
+            return frozenset()
+        if any(map(_evaluates_other_examples, calls)):
             return frozenset()
         files = self._find_data(gens[0])
         try:
@@ -146,6 +148,15 @@ class StepReader:
 def _find_name(call: ast.Call) -> str:
     name: str = getattr(call.func, "id", getattr(call.func, "attr", ""))
     return name
+
+
+def _evaluates_other_examples(call: ast.Call) -> bool:
+    """Whether an Evaluator may be given what another step made of the data: other columns."""
+    return _find_name(call) == "Evaluator" and not any(
+        ast.unparse(one.value).endswith(("outputs['examples']", "outputs.examples"))
+        for one in call.keywords
+        if one.arg == "examples"
+    )
 
 
 def _check_server(server: str) -> Iterator[str]:
