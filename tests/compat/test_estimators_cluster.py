@@ -113,6 +113,50 @@ def test_chief_parameter_server_and_evaluator_leave_one_model(tmp_path):
     assert {json.loads(line)["split"] for line in metrics} == {"train", "validation"}
 
 
+DELETED_ONCE = """
+import shutil, threading
+from pathlib import Path
+
+_read, _times = _input_fn, []
+_model = Path(__file__).parent / 'model_run' / 'Format-Serving'
+
+
+def _delete_for_two_seconds():
+    for file in [_model / 'checkpoint', *_model.glob('model.ckpt-*')]:
+        shutil.move(file, Path('kept') / file.name)
+    threading.Timer(2, lambda: shutil.copytree('kept', _model, dirs_exist_ok=True)).start()
+
+
+def _input_fn():
+    if not _times:  # the checkpoint is chosen, and not read yet
+        _times.append(1)
+        _delete_for_two_seconds()
+    return _read()
+
+
+_delete_for_two_seconds()
+"""
+
+
+def test_an_evaluator_whose_checkpoint_is_deleted_goes_on_with_the_next(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "schema.pbtxt").touch()
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "module.py").write_text(MODULE)
+    subprocess.run([sys.executable, "-c", MEMBER, str(tmp_path)], check=True, capture_output=True)
+    (tmp_path / "module.py").write_text(MODULE + DELETED_ONCE)
+    chief, server = find_free_addresses(2)
+    evaluator = start(tmp_path, {"chief": [chief], "ps": [server]}, "evaluator")
+    try:
+        evaluator.wait(120)
+    finally:
+        evaluator.kill()
+    said = (tmp_path / "evaluator.txt").read_text()
+    assert "The chief has deleted the checkpoint being evaluated: on to the newest." in said
+    assert evaluator.returncode == 0, said
+
+
 def test_a_trainer_brings_up_such_a_cluster_by_itself(tmp_path, penguins):
     group = {
         "module_file": write(tmp_path, "group", MODULE),

@@ -30,6 +30,7 @@ from .surroundings import keep_ready
 _LAST_EXPORT_DONE = "last_export_done"
 _PATIENCE_SECONDS = 600.0
 _LOOK_SECONDS = 0.5
+_NO_CHECKPOINT = "not a valid checkpoint"
 _WANTED = {
     "estimator": "the tf.estimator.Estimator to train",
     "train_spec": "a tf.estimator.TrainSpec",
@@ -151,8 +152,11 @@ class _Training:
         before = self.estimator.latest_checkpoint()
         try:
             tf.estimator.train_and_evaluate(self.estimator, self.train_spec, eval_spec)
-        except (ValueError, tf.errors.NotFoundError):
-            if self.role != "evaluator" or self.estimator.latest_checkpoint() == before:
+        except (ValueError, tf.errors.NotFoundError) as error:
+            is_lost = isinstance(error, tf.errors.NotFoundError) or _NO_CHECKPOINT in str(error)
+            newest = self.estimator.latest_checkpoint()  # None where it is deleted at this moment
+            stays = newest is not None and newest == before
+            if self.role != "evaluator" or not is_lost or stays:
                 raise
             return False
         return True
