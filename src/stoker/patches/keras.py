@@ -43,7 +43,9 @@ def wrap_fit(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitS
     import keras
 
     PATCHES["keras-fit"].check_version(keras.__version__)
-    return replace(keras.Model, "fit", wrap(keras.Model.fit, keras))
+    undo = replace(keras.Model, "fit", wrap(keras.Model.fit, keras))
+    undo.enter_context(_pass_numbers())
+    return undo
 
 
 def wrap_evaluate(wrap: Callable[[Callable[..., Any], Any], Any]) -> contextlib.ExitStack:
@@ -58,6 +60,24 @@ def catch_fit_loop(start: Start | None) -> contextlib.AbstractContextManager[lis
     """Catch the loop of the `fit` that is called inside, to enter it at `start`."""
     module = importlib.import_module(_TRAINER)
     return catch_loop(PATCHES["keras-fit-loop"], module, "TFEpochIterator", _IteratorLoop, start)
+
+
+def _pass_numbers() -> contextlib.ExitStack:
+    """Let logs that are numbers already pass to callbacks, sorted as Keras sorts them."""
+    from keras.src.utils import python_utils
+
+    patch = PATCHES["keras-logs"]
+    patch.check_version()
+    patch.check_names(python_utils, "pythonify_logs")
+    original = python_utils.pythonify_logs
+
+    @functools.wraps(original)
+    def pythonify_logs(logs: Any) -> Any:
+        if logs and all(type(value) is float for value in logs.values()):
+            return dict(sorted(logs.items()))
+        return original(logs)
+
+    return replace(python_utils, "pythonify_logs", pythonify_logs)
 
 
 def enable_workers() -> None:

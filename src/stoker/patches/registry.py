@@ -161,6 +161,12 @@ PATCHES = {
         tried="3.15",
         instead=_ONE_STEP,
     ),
+    "keras-logs": Patch(
+        library="keras",
+        what="what a step told passes to callbacks as it is, where it is numbers",
+        why="to ask TensorFlow whether a number is a tensor takes a tenth of a small step",
+        tried="3.15",
+    ),
     "keras-workers": Patch(
         library="keras",
         what="fit, evaluate, predict and save work under MultiWorkerMirroredStrategy",
