@@ -288,6 +288,13 @@ def test_a_beam_runner_that_cannot_be_asked_is_told(check, source, line):
             "v1.orchestration.experimental.KubeflowV2DagRunner",
             True,
         ),
+        (
+            "from tfx import v1\nfrom tfx.orchestration.experimental.interactive import "
+            "interactive_context\ncontext = interactive_context.InteractiveContext()\n"
+            "context.run(v1.components.CsvExampleGen('gs://b/data'))\n"
+            "v1.orchestration.experimental.KubeflowV2DagRunner",
+            False,
+        ),
     ],
 )
 def test_a_bucket_whose_server_is_not_found_is_told(check, monkeypatch, source, would_run):

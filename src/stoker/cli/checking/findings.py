@@ -204,10 +204,9 @@ class _Checker:
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
         )
-        self._is_compiled = any(
-            DIFFERENCES.get(getattr(one, "attr", getattr(one, "id", ""))) is _ELSEWHERE
-            for one in ast.walk(tree)
-        )
+        names = {getattr(one, "attr", getattr(one, "id", "")) for one in ast.walk(tree)}
+        is_compiled = any(DIFFERENCES.get(name) is _ELSEWHERE for name in names)
+        self._is_compiled = is_compiled and "InteractiveContext" not in names
         self._undefined = find_undefined(tree, text, source.notebook)
         self._eager_run = next(find_eager_runs(tree, text), None)
         self._installs = self._read_installs()
