@@ -127,7 +127,7 @@ class _Field:
         if not self._varies:
             return Cells(values, self.most, words)
         lengths = np.ascontiguousarray(rows[f"length of {self.name}"])
-        return Cells(values[self._have_values(lengths)], lengths, words)
+        return Cells(values.compress(self._have_values(lengths)), lengths, words)
 
     def put(self, rows: np.ndarray, lengths: np.ndarray, values: np.ndarray) -> None:
         """Pack the values of some rows."""
@@ -142,7 +142,8 @@ class _Field:
         """Whether there is a value, for each place of each row."""
         if self.most == 1:
             return np.asarray(lengths != 0)
-        return np.asarray(np.greater.outer(lengths, np.arange(self.most))).ravel()
+        every = np.tri(self.most + 1, self.most, -1, bool)
+        return every.take(lengths, axis=0, mode="clip").ravel()
 
 
 def _find_field(name: str, arrays: Sequence[pa.Array]) -> _Field | None:
