@@ -308,6 +308,42 @@ def test_a_bucket_whose_server_is_not_found_is_told(check, monkeypatch, source, 
 
 
 @pytest.mark.usefixtures("without_network")
+@pytest.mark.parametrize(
+    ("imports", "place"),
+    [
+        ("from settings import configs", "configs.DATA"),
+        ("import settings.configs as c", "c.DATA"),
+        ("from settings.configs import DATA as data", "data"),
+        ("import os", "os.environ.get('MY_TEST_DATA', 'gs://b/data')"),
+        ("import os", "os.path.join(os.getenv('MY_TEST_DATA', 'gs://b'), 'data')"),
+    ],
+)
+def test_a_bucket_that_another_file_or_a_default_names_is_told(check, monkeypatch, imports, place):
+    monkeypatch.setitem(url_files._SERVERS, "gs", "storage.invalid")
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
+    configs = "BUCKET = 'b'\nDATA = f'gs://{BUCKET}/data'\n"
+    steps = f"from tfx.components import CsvExampleGen\n{imports}\nCsvExampleGen({place})"
+    files = {"settings/configs": configs, "settings/steps": steps, "settings/settings": ""}
+    record = check("run.py", run="from settings import configs, steps", **files)
+
+    assert not record["would_run"]
+    assert "gs://b/data cannot be reached" in lines(record, "needs")[0]
+
+
+@pytest.mark.usefixtures("without_network")
+@pytest.mark.parametrize("set_by", ["os.environ['MY_DATA'] = input()", "load_dotenv()"])
+def test_a_default_is_no_bucket_where_the_file_may_set_the_variable(check, monkeypatch, set_by):
+    monkeypatch.setitem(url_files._SERVERS, "gs", "storage.invalid")
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
+    start = "import os\nfrom tfx.components import CsvExampleGen\ndef load_dotenv(): ...\n"
+    used = "CsvExampleGen(os.getenv('MY_DATA', 'gs://b/data'))"
+    assert check("run.py", run=f"{start}{set_by}\n{used}")["would_run"]
+    assert not check("run.py", run=f"{start}{used}")["would_run"]
+    monkeypatch.setenv("MY_DATA", "data")
+    assert check("run.py", run=f"{start}{used}")["would_run"]
+
+
+@pytest.mark.usefixtures("without_network")
 def test_a_beam_runner_that_only_one_way_names_is_told_without_stopping(check):
     source = (
         "import apache_beam as beam\ndef cloud():\n  return beam.Pipeline(runner='DataflowRunner')"
@@ -512,7 +548,8 @@ def test_a_module_in_another_folder_is_checked_with_the_pipeline(check):
     source = (
         "import settings\nfrom tfx.components import Trainer\nTrainer(module_file=settings.MODULE)"
     )
-    files = {"app__pipeline": source, "app__settings": settings, "steps__m": "import not_here_1"}
+    module = "import not_here_1\ndef run_fn(fn_args): ..."
+    files = {"app__pipeline": source, "app__settings": settings, "steps__m": module}
     record = check(target="app/pipeline.py", **files)
     assert not record["would_run"]
     assert lines(record, "needs")[0].startswith("needs 1: No module named 'not_here_1'")
@@ -544,7 +581,11 @@ def test_a_module_below_the_current_folder_is_checked_with_a_pipeline_elsewhere(
     source = (
         "import settings\nfrom tfx.components import Trainer\nTrainer(module_file=settings.MODULE)"
     )
-    files = {"app__pipeline": source, "app__settings": settings, "steps__m": "import not_here_1"}
+    files = {
+        "app__pipeline": source,
+        "app__settings": settings,
+        "steps__m": "import not_here_1\ndef run_fn(fn_args): ...",
+    }
     record = check(target="app/pipeline.py", **files)
     assert not record["would_run"]
     assert lines(record, "needs")[0].startswith("needs 1: No module named 'not_here_1'")

@@ -15,6 +15,7 @@ NAMES = {
     "tfx.proto.orchestration.pipeline_pb2.Pipeline": "components",
     "tfx.proto.orchestration.platform_config_pb2.DockerPlatformConfig": "its image",
     "tfx.v1.proto.EvalConfig": "take it from tfma",
+    "tfx.proto.eval_config_pb2": "take it from tfma",
     "tfx.orchestration.portable.mlmd.context_lib.prepare_contexts": "components",
 }
 

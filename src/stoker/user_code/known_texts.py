@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts that names in a file stand for, as far as it says them: `HERE + "/module.py"`."""
+"""The texts that names in a file stand for, as far as the text says them: `HERE + "/module.py"`."""
 
 import ast
 import os
 from collections import Counter
+from collections.abc import Iterator, Mapping
 
 _FOLDERS_OF = {"abspath", "as_posix", "absolute", "expanduser", "fspath", "normpath", "realpath"}
 _FOLDERS_OF |= {"resolve", "str"}
 _HERE = {"cwd", "getcwd"}
+_VARIABLES = {"os.getenv", "getenv", "os.environ.get", "environ.get"}
 _WRITERS = ("GFile", "copy", "dump", "move", "open", "save", "to_", "write", "Write")
 """How functions begin that make the file which they are given."""
 
@@ -15,7 +17,10 @@ _WRITERS = ("GFile", "copy", "dump", "move", "open", "save", "to_", "write", "Wr
 class KnownTexts:
     """What the names in a file stand for, where that is text which the file itself has."""
 
-    def __init__(self, tree: ast.Module, path: str = "") -> None:
+    def __init__(
+        self, tree: ast.Module, path: str = "", others: Mapping[str, ast.Module] | None = None
+    ) -> None:
+        """`others` are the files that it imports, by path: their texts are known here, too."""
         self._path = os.path.abspath(path) if path else None
         self._values: dict[str, ast.expr] = {}
         given: Counter[str] = Counter()
@@ -38,6 +43,11 @@ class KnownTexts:
                 case ast.arg(arg=name):
                     given[name] += 2  # what a function is given, only its caller knows
         self._values = {name: value for name, value in self._values.items() if given[name] == 1}
+        self._sets_variables = any(map(_sets_variables, ast.walk(tree)))
+        imported = _find_imported(tree, others) if others else ()
+        self._imported = {
+            name: text for name, text in imported if name.partition(".")[0] not in given
+        }
 
     def find(self, node: ast.expr | None) -> str | None:
         """The text that an expression is; None if the file alone does not say it."""
@@ -72,6 +82,8 @@ class KnownTexts:
                 return self._path
             case ast.Name(id=name) if name in self._values:
                 return self._find(self._values[name], depth + 1)
+            case ast.Name() | ast.Attribute() if (name := ast.unparse(node)) in self._imported:
+                return self._imported[name]
             case ast.JoinedStr(values=parts):
                 return self._join("", parts, depth)
             case ast.FormattedValue(value=value, format_spec=None):
@@ -92,6 +104,8 @@ class KnownTexts:
             return os.curdir  # wherever the program will be started
         if name in ("join", "Path", "PurePath") and arguments:
             return self._join(os.sep, arguments, depth)
+        if ast.unparse(function) in _VARIABLES:
+            return self._find_variable(arguments, depth)
         if name == "format" and isinstance(function, ast.Attribute):
             return self._fill(function.value, arguments, depth)
         if name == "joinpath" and isinstance(function, ast.Attribute):
@@ -102,6 +116,19 @@ class KnownTexts:
             owner = [function.value] if isinstance(function, ast.Attribute) else []
             return self._find((arguments or owner)[0], depth + 1) if arguments or owner else None
         return None
+
+    def _find_variable(self, arguments: list[ast.expr], depth: int) -> str | None:
+        """What a variable of the environment is now, or what the file takes if it is not set."""
+        texts = [self._find(one, depth + 1) for one in arguments]
+        if self._sets_variables or not texts or texts[0] is None:
+            return None
+        return os.environ.get(texts[0], texts[1] if len(texts) > 1 else None)
+
+    def list_texts(self) -> Iterator[tuple[str, str]]:
+        """The names that stand for text, each with it."""
+        for name, value in self._values.items():
+            if (text := self.find(value)) is not None:
+                yield name, text
 
     def _fill(self, template: ast.expr, arguments: list[ast.expr], depth: int) -> str | None:
         """What `"{}/{}".format(ONE, TWO)` is; other fields than `{}` are not looked at."""
@@ -147,3 +174,42 @@ def _find_passed(tree: ast.Module) -> dict[str, ast.expr]:
             found |= dict(zip(names, of_it[0].args, strict=False))
             found |= {one.arg: one.value for one in of_it[0].keywords if one.arg}
     return found
+
+
+def _find_imported(tree: ast.Module, others: Mapping[str, ast.Module]) -> Iterator[tuple[str, str]]:
+    """What a file calls the texts of the files that it imports: `configs.ROOT`, or `ROOT`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    for name, text in _list_texts_of(alias.name, others):
+                        yield f"{alias.asname or alias.name}.{name}", text
+            case ast.ImportFrom(module=module, names=names):
+                texts = dict(_list_texts_of(module or "", others))
+                for alias in names:
+                    called = alias.asname or alias.name
+                    if alias.name in texts:
+                        yield called, texts[alias.name]
+                    inner = f"{module}.{alias.name}" if module else alias.name
+                    for name, text in _list_texts_of(inner, others):
+                        yield f"{called}.{name}", text
+
+
+def _list_texts_of(module: str, others: Mapping[str, ast.Module]) -> Iterator[tuple[str, str]]:
+    """The texts of a module by their names; none if it is not certain which file it is."""
+    end = os.sep + module.replace(".", os.sep)
+    paths = [one for one in others if one.endswith((f"{end}.py", f"{end}{os.sep}__init__.py"))]
+    if len(paths) == 1:
+        yield from KnownTexts(others[paths[0]], paths[0]).list_texts()
+
+
+def _sets_variables(node: ast.AST) -> bool:
+    """Whether a node may set a variable of the environment that is read elsewhere in its file."""
+    match node:
+        case ast.Subscript(value=place, ctx=ast.Store()):
+            return ast.unparse(place).endswith("environ")
+        case ast.Call(func=ast.Attribute(value=place, attr="setdefault" | "update")):
+            return ast.unparse(place).endswith("environ")
+        case ast.Call(func=function):
+            return get_name(function) in ("load_dotenv", "putenv")
+    return False

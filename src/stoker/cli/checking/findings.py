@@ -193,13 +193,16 @@ class _Checker:
         """By the line in the text and the message, so that each is said once."""
         self._source = source
         self._names = Names()
-        self._paths = KnownTexts(tree, source.path)
+        others = dict(_parse_all(source.beside))
+        self._paths = KnownTexts(tree, source.path, others)
         self._written = self._paths.find_written(tree)
         self._steps = StepReader(tree, source, self._paths)
         self._old_layouts = OldLayouts(tree)
         self._runners = RunnerReader(tree, self._paths)
         self._downloads = DownloadReader(tree, source.path)
-        self._variables = VariableReader([tree, *_parse_all(source.reaches)])
+        self._variables = VariableReader(
+            [tree, *(others[one] for one in source.reaches if one in others)]
+        )
         self._sure_nodes = find_sure_nodes([tree], USER_FUNCTIONS)
         self._is_module = any(
             isinstance(one, ast.FunctionDef) and one.name in USER_FUNCTIONS for one in tree.body
@@ -483,11 +486,11 @@ class _Checker:
         self.found.setdefault((line, message), finding)
 
 
-def _parse_all(paths: Sequence[str]) -> Iterator[ast.Module]:
-    """The files that are Python; of the others their own findings say it."""
+def _parse_all(paths: Sequence[str]) -> Iterator[tuple[str, ast.Module]]:
+    """The files that are Python, parsed; of the others their own findings say it."""
     for path in paths:
         with contextlib.suppress(OSError, SyntaxError, ValueError), open(path, "rb") as file:
-            yield ast.parse(file.read())
+            yield path, ast.parse(file.read())
 
 
 def _list_early_lines(tree: ast.Module) -> frozenset[int]:

@@ -29,6 +29,8 @@ class Source:
     """The files that it imports or names."""
     is_reached: bool = False
     """Whether another one imports or names it."""
+    beside: tuple[str, ...] = ()
+    """The files that it reaches, or that a program does which reaches it."""
 
     def locate(self, line: int) -> tuple[int | None, int]:
         """The cell that a line is in, and its number there."""
@@ -53,8 +55,19 @@ def collect_sources(target: str, scratch: str) -> list[Source]:
     collector.import_paths += [place for path in files for place in _list_added_places(path)]
     for path in files:
         collector.add(path)
-    reached = {path for source in collector.found.values() for path in source.reaches}
-    return [replace(source, is_reached=path in reached) for path, source in collector.found.items()]
+    found = collector.found
+    programs = {path: [one for one in found.values() if path in one.reaches] for path in found}
+    return [
+        replace(
+            source, is_reached=bool(programs[path]), beside=_list_reached(source, programs[path])
+        )
+        for path, source in found.items()
+    ]
+
+
+def _list_reached(source: Source, programs: Sequence[Source]) -> tuple[str, ...]:
+    paths = dict.fromkeys(path for one in (source, *programs) for path in one.reaches)
+    return tuple(path for path in paths if path != source.path)
 
 
 def _list_files(folder: str) -> Iterator[str]:

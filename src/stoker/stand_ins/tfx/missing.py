@@ -48,6 +48,7 @@ NAMES: Advice = {
     "RunState": _STATES,
     "SlicingSpec": _OF_TFMA,
     "distribution_validator_pb2": _VALIDATOR,
+    "eval_config_pb2": _OF_TFMA,
     "example_diff_pb2": _VALIDATOR,
     "run_state_pb2": _STATES,
 }
