@@ -1127,3 +1127,39 @@ def test_what_pandas_1_had_is_told(check):
     (told,) = lines(check_cells(check, "import pandas as pd", reading), "needs")
     assert "write on_bad_lines='skip'." in told
     assert lines(check_cells(check, "rows.append(1)\npd.read_csv(path, sep=';')"), "needs") == []
+
+
+UNLISTED = """
+from tfx.components import Resolver, SchemaGen, StatisticsGen, Trainer
+from tfx.dsl import Pipeline
+gen = find_gen()
+statistics = StatisticsGen(examples=gen.outputs["examples"])
+schema = SchemaGen(statistics=statistics.outputs["statistics"])
+"""
+
+
+@pytest.mark.parametrize(
+    "components",
+    ["Pipeline('p', 'out', components=[gen, schema])", "s = [gen, schema]\nPipeline(components=s)"],
+)
+def test_a_step_that_others_need_and_the_pipeline_lacks_is_told(check, components):
+    record = check("p.py", p=UNLISTED + components + PIECE)
+    assert not record["would_run"]
+    (said,) = (one for one in lines(record) if "components=" in one)
+    assert "schema needs statistics, which is not in the pipeline" in said
+
+
+@pytest.mark.parametrize(
+    "components",
+    [
+        "Pipeline('p', 'out', components=[gen, statistics, schema])",
+        "s = [gen, schema]\ns.append(statistics)\nPipeline(components=s)",
+        "s = [gen, schema]\ns += [statistics]\nPipeline(components=s)",
+        "Pipeline('p', 'out', components=[gen, schema, *others()])",
+        "trainer = Trainer(schema=schema.outputs['schema'])\nPipeline(components=[gen, trainer])",
+        "found = Resolver(model=schema.outputs['schema'])\nPipeline(components=[gen, found])",
+    ],
+)
+def test_a_list_that_may_have_every_step_is_no_reason_to_refuse(check, components):
+    record = check("p.py", p=UNLISTED + components + PIECE)
+    assert not [one for one in lines(record) if "not in the pipeline" in one]

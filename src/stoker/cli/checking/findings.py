@@ -29,6 +29,7 @@ from stoker.cli.checking.sessions import find_eager_runs
 from stoker.cli.checking.sources import Source
 from stoker.cli.checking.steps import StepReader
 from stoker.cli.checking.undefined import find_undefined
+from stoker.cli.checking.unlisted import StepLists
 from stoker.user_code.downloads import DownloadReader
 from stoker.user_code.imports import is_importable
 from stoker.user_code.keras_choice import (
@@ -197,6 +198,7 @@ class _Checker:
         self._paths = KnownTexts(tree, source.path, others)
         self._written = self._paths.find_written(tree)
         self._steps = StepReader(tree, source, self._paths)
+        self._lists = StepLists(tree)
         self._old_layouts = OldLayouts(tree)
         self._runners = RunnerReader(tree, self._paths)
         self._downloads = DownloadReader(tree, source.path)
@@ -303,7 +305,7 @@ class _Checker:
         with self._noting(call.lineno, reach):
             self._names.check_use(call)
         self._read_paths(call, reach)
-        for message in self._steps.find_problems(call):
+        for message in (*self._steps.find_problems(call), *self._lists.find_unlisted(call)):
             self._add(State.NEEDS, call.lineno, message, reach)
         self._read_download(call, reach)
         self._read_runner(call, reach)
